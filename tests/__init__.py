@@ -1,0 +1,1 @@
+"""The proof that Baton keeps its promises; README.md says what is in which room."""
