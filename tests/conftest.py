@@ -1,0 +1,21 @@
+"""What every test gets: fixtures of the rooms, no way to a real AWS account, the same examples each time."""
+
+import os
+
+from hypothesis import settings
+
+pytest_plugins = ["tests.dynamodb_local.plugin"]
+
+# botocore looks at these when a client is made; nothing a developer has set up may be reached from a test.
+for name in [name for name in os.environ if name.startswith("AWS_")]:
+    del os.environ[name]
+os.environ.update(
+    AWS_ACCESS_KEY_ID="testing",
+    AWS_SECRET_ACCESS_KEY="testing",
+    AWS_DEFAULT_REGION="eu-central-1",
+    AWS_EC2_METADATA_DISABLED="true",
+)
+
+# A failure must come back when it is looked for, on two busy cores too.
+settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
+settings.load_profile("gate")
