@@ -1,0 +1,115 @@
+"""Baton's client library: start runs, write and follow their logs, settle them. Speaks HTTP and nothing else.
+
+import baton_sdk
+
+with baton_sdk.Client() as baton:
+    run = baton.start("build", input={"commit": "4f1c"}).run
+    with baton.writer(run.id, attempt=run.attempt) as log:
+        log.emit("stdout", {"line": "compiling"})
+    baton.finish(run.id, "completed", attempt=run.attempt)
+    for event in baton.follow(run.id):
+        print(event.seq, event.type, event.data)
+"""
+
+from baton_sdk.client import Client
+from baton_sdk.errors import (
+    BadAnswer,
+    BatonError,
+    Busy,
+    Conflict,
+    Fault,
+    FieldError,
+    Forbidden,
+    IdempotencyMismatch,
+    InFlight,
+    Internal,
+    InvalidRequest,
+    LeaseLost,
+    LogGap,
+    NotAllowed,
+    NotFound,
+    PayloadTooLarge,
+    ProducerFenced,
+    RunExists,
+    RunTerminal,
+    StillOwed,
+    StreamConflict,
+    TooManyRequests,
+    TryAgain,
+    Unauthenticated,
+    Unavailable,
+    Unreachable,
+    UnsupportedMediaType,
+)
+from baton_sdk.follower import Follower
+from baton_sdk.log import NOW, START, Appended, Event, Page
+from baton_sdk.outbox import Limits
+from baton_sdk.producer import Producer
+from baton_sdk.retry import DEFAULT, FOREVER, PATIENT, RetryPolicy
+from baton_sdk.run import (
+    CancelRequest,
+    Delivery,
+    Finished,
+    Lease,
+    Resumed,
+    Run,
+    RunDetail,
+    Started,
+    Trigger,
+    Wait,
+)
+from baton_sdk.writer import Writer
+
+__all__ = [
+    "DEFAULT",
+    "FOREVER",
+    "NOW",
+    "PATIENT",
+    "START",
+    "Appended",
+    "BadAnswer",
+    "BatonError",
+    "Busy",
+    "CancelRequest",
+    "Client",
+    "Conflict",
+    "Delivery",
+    "Event",
+    "Fault",
+    "FieldError",
+    "Finished",
+    "Follower",
+    "Forbidden",
+    "IdempotencyMismatch",
+    "InFlight",
+    "Internal",
+    "InvalidRequest",
+    "Lease",
+    "LeaseLost",
+    "Limits",
+    "LogGap",
+    "NotAllowed",
+    "NotFound",
+    "Page",
+    "PayloadTooLarge",
+    "Producer",
+    "ProducerFenced",
+    "Resumed",
+    "RetryPolicy",
+    "Run",
+    "RunDetail",
+    "RunExists",
+    "RunTerminal",
+    "Started",
+    "StillOwed",
+    "StreamConflict",
+    "TooManyRequests",
+    "Trigger",
+    "TryAgain",
+    "Unauthenticated",
+    "Unavailable",
+    "Unreachable",
+    "UnsupportedMediaType",
+    "Wait",
+    "Writer",
+]

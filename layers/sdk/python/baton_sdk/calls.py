@@ -1,0 +1,72 @@
+"""How a call of the contract is made: paths, query, JSON body in, JSON object out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from baton_sdk import payload
+from baton_sdk.errors import BadAnswer, InvalidRequest
+from baton_sdk.retry import Listener, RetryPolicy
+from baton_sdk.transport import JSON_TYPE, Request, Transport, body
+
+
+class Calls:
+    """What every group of calls stands on."""
+
+    _transport: Transport
+
+    def _get(
+        self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        request = Request(
+            method="GET", path=path, params=params or {}, headers=headers or {}, repeatable=True
+        )
+        return self._transport.send(request)
+
+    def _post(
+        self,
+        path: str,
+        fields: Mapping[str, Any],
+        *,
+        repeatable: bool,
+        headers: Mapping[str, str] | None = None,
+        retry: RetryPolicy | None = None,
+        listener: Listener | None = None,
+    ) -> Mapping[str, Any]:
+        request = Request(
+            method="POST",
+            path=path,
+            headers={"content-type": JSON_TYPE, **(headers or {})},
+            content=body(fields),
+            repeatable=repeatable,
+        )
+        return json_object(self._transport.send(request, retry=retry, listener=listener))
+
+
+def run_path(run_id: str) -> str:
+    """The path of a run. Raises InvalidRequest for what would name another path."""
+    if run_id in {"", ".", ".."}:
+        raise InvalidRequest(f"{run_id!r} is not a run id")
+    return f"/v1/runs/{quote(run_id, safe='')}"
+
+
+def stream_path(run_id: str) -> str:
+    """The path of a run's log."""
+    return f"{run_path(run_id)}/stream"
+
+
+def present(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def json_object(response: httpx.Response) -> Mapping[str, Any]:
+    """The answer's body. Raises BadAnswer if it is anything but a JSON object."""
+    document = payload.decode(response.content)
+    if not isinstance(document, dict):
+        raise BadAnswer("the server's answer is not a JSON object", status=response.status_code)
+    return document
