@@ -50,10 +50,11 @@ proof: $(VENV)/.stamp-test dynamodb-local ## the tests that need DynamoDB Local,
 
 synth: export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 synth: $(AWS)/.stamp ## make the CloudFormation template and hold it against the tables (needs Node)
-	$(AWS)/bin/python infra/app.py
-	$(AWS)/bin/python -m pytest -W error --confcutdir=tests/infra -m aws tests/infra
+	$(AWS)/bin/python -m infra.app
+	$(AWS)/bin/cfn-lint "cdk.out/*.template.json"
+	$(AWS)/bin/python -m pytest -W error --confcutdir=tests/infra/aws -m aws tests/infra/aws
 
-.PHONY: check static format format-check lint types types-aws arrows length
+.PHONY: check static format format-check lint types arrows length
 check: static test proof synth ## the whole gate: what CI runs
 
 static: format-check lint types arrows length ## the part of the gate that runs no code of ours
@@ -70,9 +71,6 @@ lint: $(VENV)/.stamp-test ## ruff's rules, the ban on reading the clock among th
 
 types: $(VENV)/.stamp-test ## mypy, strict
 	$(BIN)/mypy
-
-types-aws: $(VENV)/.stamp-test $(AWS)/.stamp ## mypy over what imports the CDK
-	$(BIN)/mypy --python-executable $(AWS)/bin/python infra/app.py infra/aws
 
 arrows: $(VENV)/.stamp-test ## who may import whom
 	$(BIN)/lint-imports
@@ -121,8 +119,9 @@ $(VENV)/.stamp-test: tests/requirements.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(CHECKOUT)
 	@touch $@ $(VENV)/.stamp-demo
 
-$(AWS)/.stamp: infra/aws/requirements.txt | $(AWS)/bin/python
+$(AWS)/.stamp: infra/aws/requirements.txt pyproject.toml | $(AWS)/bin/python
 	$(AWS)/bin/python $(LOCKED) infra/aws/requirements.txt
+	$(AWS)/bin/python $(CHECKOUT)
 	@touch $@
 
 $(LOCK)/.stamp: tests/gate/requirements.txt | $(LOCK)/bin/python

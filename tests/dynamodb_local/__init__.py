@@ -1,4 +1,4 @@
 """DynamoDB Local, the real conditions, transactions and streams: fetched, launched and handed to tests.
 
-Its licence forbids redistribution, so it is fetched when a test needs it and never becomes part of the repository.
+Its licence forbids redistribution: it is fetched when a test needs it, and is never committed.
 """

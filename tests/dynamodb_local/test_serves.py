@@ -29,10 +29,11 @@ def test_a_condition_is_refused_when_the_item_is_there(client):
         "TableName": "proof",
         "Item": {"key": {"S": "a"}},
         "ConditionExpression": "attribute_not_exists(#k)",
+        "ExpressionAttributeNames": {"#k": "key"},
     }
-    client.put_item(**put, ExpressionAttributeNames={"#k": "key"})
+    client.put_item(**put)
     with pytest.raises(ClientError, match="ConditionalCheckFailed"):
-        client.put_item(**put, ExpressionAttributeNames={"#k": "key"})
+        client.put_item(**put)
 
 
 def test_another_access_key_sees_no_tables(client):

@@ -1,0 +1,1 @@
+"""The CDK stacks that deploy what the manifest names."""
