@@ -1,0 +1,1 @@
+"""Baton's core: durable runs, their log, and their endings, over DynamoDB."""

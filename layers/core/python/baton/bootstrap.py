@@ -1,0 +1,114 @@
+"""Wires one container: settings, clock, stores, services. Built once, at import of a handler, or handed in."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from baton.config import Settings
+from baton.domain.clock import Clock, Millis
+from baton.services.appends import Appends
+from baton.services.context import Context
+from baton.services.control import Control
+from baton.services.details import Details
+from baton.services.finishes import Finishes
+from baton.services.lookup import Lookup
+from baton.services.performing import Performer
+from baton.services.runs import Runs
+from baton.services.starts import Starts
+from baton.services.streams import Streams
+from baton.services.sweep import Sweep
+from baton.store.catalog import CatalogStore
+from baton.store.dynamo import Dynamo
+from baton.store.log import LogStore
+from baton.store.runs import RunStore
+
+
+class SystemClock:
+    """The wall clock."""
+
+    def now(self) -> Millis:
+        return time.time_ns() // 1_000_000
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """What a container's handlers work with."""
+
+    settings: Settings
+    clock: Clock
+    dynamo: Dynamo
+    starts: Starts
+    appends: Appends
+    streams: Streams
+    finishes: Finishes
+    control: Control
+    runs: Runs
+    sweep: Sweep
+
+
+def build(settings: Settings, clock: Clock | None = None, *, seed: int | None = None) -> Runtime:
+    """A container of its own: with no memory of any other's. ``seed`` makes its chances repeatable, for tests."""
+    clock = clock or SystemClock()
+    rng = random.Random(seed)
+    dynamo = Dynamo(region=settings.region, endpoint_url=settings.endpoint_url, sleep=clock.sleep, rng=rng)
+    context = Context(
+        settings=settings,
+        clock=clock,
+        dynamo=dynamo,
+        runs=RunStore(dynamo, settings.runs_table, due_shards=settings.due_shards),
+        log=LogStore(dynamo, settings.log_table),
+        catalog=CatalogStore(dynamo, settings.catalog_table),
+        entropy=secrets.token_bytes if seed is None else rng.randbytes,
+        jitter=rng.random,
+    )
+    lookup = Lookup(context)
+    details = Details(context, lookup)
+    performer = Performer(context, lookup)
+    return Runtime(
+        settings=settings,
+        clock=clock,
+        dynamo=dynamo,
+        starts=Starts(context, lookup, details),
+        appends=Appends(context, lookup),
+        streams=Streams(context, lookup),
+        finishes=Finishes(lookup, performer, details),
+        control=Control(context, lookup, performer, details),
+        runs=Runs(context, lookup, performer, details),
+        sweep=Sweep(context, performer),
+    )
+
+
+_current: Runtime | None = None
+
+
+def runtime() -> Runtime:
+    """This container's runtime: the one installed, else one built from the environment, once."""
+    global _current
+    if _current is None:
+        _current = build(Settings.from_env())
+    return _current
+
+
+def install(given: Runtime | None) -> None:
+    """Hand a runtime in (None: take it back)."""
+    global _current
+    _current = given
+
+
+@contextmanager
+def installed(given: Runtime) -> Iterator[Runtime]:
+    """Hand a runtime in for a while: handlers loaded meanwhile keep it."""
+    before = _current
+    install(given)
+    try:
+        yield given
+    finally:
+        install(before)

@@ -1,0 +1,48 @@
+"""The settings of a deployment, read from the environment once per container."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the tables are, what signs, and how long things last. Constants: DESIGN, section 11."""
+
+    runs_table: str
+    log_table: str
+    catalog_table: str
+    signing_keys: tuple[bytes, ...]
+    """The newest last: it signs; all of them verify."""
+    region: str = "us-east-1"
+    endpoint_url: str | None = None
+
+    due_shards: int = 8
+    retention_seconds: float = 30 * 24 * 3600
+    cancel_grace_seconds: float = 60
+    tail_memory_seconds: float = 60
+    purge_delay_seconds: float = 600
+    """After a life of a run id ended, before its log is removed: longer than anyone remembers a tail of it."""
+    poll_seconds: float = 0.5
+    """Between two looks of a live read."""
+    long_poll_seconds: float = 20
+    sse_window_seconds: float = 55
+    sse_comment_seconds: float = 15
+    sweep_seconds: float = 40
+    """How long one sweep may work before it leaves the rest to the next."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
+        """Read ``BATON_*``. Raises msgspec.ValidationError or KeyError when a setting is missing or malformed."""
+        given = {
+            field.name: env[name]
+            for field in msgspec.structs.fields(cls)
+            if (name := f"BATON_{field.name.upper()}") in env and field.name != "signing_keys"
+        }
+        given.setdefault("region", env.get("AWS_REGION", env.get("AWS_DEFAULT_REGION", "us-east-1")))
+        keys = [base64.b64decode(key) for key in env["BATON_SIGNING_KEYS"].split(",")]
+        settings: Settings = msgspec.convert({**given, "signing_keys": keys}, cls, strict=False)
+        return settings

@@ -1,0 +1,75 @@
+"""Cancel, resume, delete: what a command from outside does to a run."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from baton.domain.clock import Millis, millis
+from baton.domain.log import entry
+from baton.domain.run import CancelRequest, Run, Step
+from baton.domain.settling import Outcome, cancelled
+from baton.domain.states import Command, Mode, State, Verdict, cell
+from baton.errors import InFlight
+
+
+def decide_cancel(
+    run: Run, *, reason: str | None, force: bool, rev: str, now: Millis, grace_seconds: float
+) -> Step | Outcome | None:
+    """What a cancel does: latch on a driven run, settle one that nobody drives or that is forced, else (None) nothing.
+
+    The first intent stands: a second cancel changes nothing, a forced one settles under the first one's reason.
+    """
+    command = Command.FORCE_CANCEL if force else Command.CANCEL
+    if cell(command, run.state).verdict is not Verdict.ACT:
+        return None
+    request = run.cancel or CancelRequest(at=now, reason=reason)
+    if force or not run.driven(now):
+        return cancelled(request)
+    if run.cancel is not None:
+        return None
+    forced_at = now + millis(grace_seconds)
+    latched = replace(run, rev=rev, cancel=request, updated_at=now, due_at=_sooner(run.due_at, forced_at))
+    return Step(latched, entry("cancel", {"reason": reason, "force": False}))
+
+
+def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Millis) -> Step | None:
+    """What a resume does: attempt + 1 on a terminal run that is resumable (or any but a completed one, forced)
+    and was not continued as new; else (None) nothing."""
+    command = Command.FORCE_RESUME if force else Command.RESUME
+    if cell(command, run.state).verdict is not Verdict.ACT or run.continued_as is not None:
+        return None
+    if not force and not (run.ending is not None and run.ending.resumable):
+        return None
+    attached = run.mode is Mode.ATTACHED
+    reopened = replace(
+        run,
+        rev=rev,
+        state=State.RUNNING if attached else State.PENDING,
+        attempt=run.attempt + 1,
+        failures=0,
+        updated_at=now,
+        available_at=None if attached else now,
+        cancel=None,
+        lease=None,
+        ending=None,
+        expires_at=None,
+        resume_key=key,
+    )
+    reopened = replace(reopened, due_at=reopened.watched_until(now))
+    return Step(reopened, entry("resumed", {"attempt": reopened.attempt}))
+
+
+def resumed_by(run: Run, key: str | None) -> bool:
+    """Whether the request with ``key`` began the attempt the run is at: the answer its lost reply held."""
+    return key is not None and run.resume_key == key and not run.state.terminal
+
+
+def decide_delete(run: Run, *, rev: str, now: Millis) -> Step:
+    """The row of a run that is gone from now on. Raises InFlight unless it is terminal."""
+    if cell(Command.DELETE, run.state).verdict is not Verdict.ACT:
+        raise InFlight(f"the run is {run.state.value}: only a settled run can be deleted", run=run)
+    return Step(replace(run, rev=rev, expires_at=now, due_at=None, updated_at=now))
+
+
+def _sooner(due_at: Millis | None, other: Millis) -> Millis:
+    return other if due_at is None else min(due_at, other)

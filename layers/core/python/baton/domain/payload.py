@@ -1,0 +1,66 @@
+"""Payloads as canonical JSON bytes: keys sorted, no spaces, UTF-8, numbers as they were sent."""
+
+from __future__ import annotations
+
+import decimal
+import hashlib
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from baton.errors import InvalidRequest, PayloadTooLarge
+
+KB = 1024
+MAX_PAYLOAD = 256 * KB
+"""Input, output with error, one event, one append. Canonical bytes."""
+
+INLINE_INPUT = 512
+"""An input up to this many bytes stands in the run's row, a larger one is the log's item 0."""
+
+NULL = b"null"
+
+# Decimal keeps a float's digits as they were sent; big integers are Python's own.
+_decoder = msgspec.json.Decoder(float_hook=Decimal)
+_encoder = msgspec.json.Encoder(decimal_format="number", order="sorted")
+
+
+def parse(raw: bytes, *, where: str = "body") -> Any:
+    """JSON to values that ``canonical`` gives back number by number. Raises InvalidRequest on NaN, Infinity,
+    lone surrogates, broken UTF-8, trailing bytes and nesting too deep to hold."""
+    try:
+        return _decoder.decode(raw)
+    except RecursionError as exc:
+        raise InvalidRequest.at([where], "nested too deeply") from exc
+    except decimal.InvalidOperation as exc:
+        raise InvalidRequest.at([where], "a number's exponent is out of range") from exc
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        raise InvalidRequest.at([where], _reason(raw, exc)) from exc
+
+
+def canonical(value: Any) -> bytes:
+    """The one spelling of ``value``: what is stored, measured, hashed and sent."""
+    try:
+        return _encoder.encode(value)
+    except RecursionError as exc:
+        raise InvalidRequest.at(["body"], "nested too deeply") from exc
+
+
+def digest(canonical_body: bytes) -> str:
+    """What tells one body from another under the same idempotency key."""
+    return hashlib.sha256(canonical_body).hexdigest()[:32]
+
+
+def check_size(name: str, size: int, limit: int = MAX_PAYLOAD) -> None:
+    """Raise PayloadTooLarge when ``size`` canonical bytes are over ``limit``."""
+    if size > limit:
+        msg = f"{size} bytes of canonical JSON, over the limit of {limit}"
+        raise PayloadTooLarge(f"{name}: {msg}", errors=[{"loc": ["body", name], "msg": msg}])
+
+
+def _reason(raw: bytes, exc: Exception) -> str:
+    # The parser reports a lone surrogate at the end of a string as a cut-off input; say what it is.
+    text = str(exc)
+    if "truncated" in text and b"\\u" in raw:
+        return f"not JSON: {text} (or a lone surrogate escape)"
+    return f"not JSON: {text}"

@@ -1,0 +1,146 @@
+"""A run: the record of one piece of work, as its row holds it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from baton.domain.clock import Millis, millis
+from baton.domain.log import Entry, Header, Tail
+from baton.domain.states import Mode, State
+from baton.errors import InvalidRequest, LeaseLost
+
+DEFAULT_PRIORITY = 5
+DEFAULT_MAX_ATTEMPTS = 3
+DEFAULT_INACTIVITY_SECONDS = 24 * 3600
+"""Of attached runs; a queued one is watched by its lease."""
+
+
+class CancelRequest(msgspec.Struct, frozen=True):
+    """A latched intent to cancel. The first one stands."""
+
+    at: Millis
+    reason: str | None = None
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A claim of limited time."""
+
+    worker_id: str
+    expires_at: Millis
+
+
+class TriggeredBy(msgspec.Struct, frozen=True):
+    """The ending that started this run."""
+
+    run_id: str
+    workflow: str
+    event: str
+    attempt: int
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How the current attempt ended. Output and error stand in the log entry at ``seq``. ``key`` and ``body`` tell
+    the request that settled it from every other: digests of its idempotency key and of its canonical body."""
+
+    seq: int
+    at: Millis
+    code: int | None = None
+    signal: str | None = None
+    resumable: bool = False
+    session_ref: str | None = None
+    key: str | None = None
+    body: str | None = None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. Times are epoch milliseconds.
+
+    ``birth`` marks this life of the id, ``rev`` its last write (every write is conditional on the ``rev`` it read).
+    ``input`` is None when it stands in the log's item 0 instead (``input_in_log``). ``ending`` is None until the
+    attempt settles. ``due_at`` is a lower bound of when the sweep has to look.
+    """
+
+    namespace: str
+    id: str
+    workflow: str
+    birth: str
+    rev: str
+    state: State
+    mode: Mode
+    created_at: Millis
+    updated_at: Millis
+    started_at: Millis | None = None
+    available_at: Millis | None = None
+    attempt: int = 1
+    claimed: bool = False
+    failures: int = 0
+    priority: int = DEFAULT_PRIORITY
+    max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    inactivity_timeout_seconds: float = 0
+    context_ref: str | None = None
+    agent_id: str | None = None
+    tags: tuple[str, ...] = ()
+    input: bytes | None = None
+    input_in_log: bool = False
+    traceparent: str | None = None
+    depth: int = 0
+    triggered_by: TriggeredBy | None = None
+    continued_from: str | None = None
+    continued_as: str | None = None
+    cancel: CancelRequest | None = None
+    lease: Lease | None = None
+    ending: Ending | None = None
+    alias_id: str | None = None
+    start_body: str | None = None
+    resume_key: str | None = None
+    due_at: Millis | None = None
+    expires_at: Millis | None = None
+
+    def expired(self, now: Millis) -> bool:
+        """Past its retention, or deleted: it reads as gone."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def driven(self, now: Millis) -> bool:
+        """Someone performs it now: it is running, and attached or under an unexpired lease."""
+        if self.state is not State.RUNNING:
+            return False
+        return self.mode is Mode.ATTACHED or (self.lease is not None and self.lease.expires_at > now)
+
+    @property
+    def fenced(self) -> bool:
+        """Whether drivers must name their attempt."""
+        return self.claimed or self.attempt > 1
+
+    def check_fence(self, attempt: int | None) -> None:
+        """Raise unless ``attempt`` is this run's, or none is needed (I6)."""
+        if attempt is None:
+            if self.fenced:
+                raise InvalidRequest.at(
+                    ["header", "Baton-Attempt"], "required: this run has been claimed or resumed"
+                )
+        elif attempt != self.attempt:
+            raise LeaseLost(f"the run is at attempt {self.attempt}, not {attempt}", run=self)
+
+    def initial_tail(self, seen_at: Millis) -> Tail:
+        """The end of the log while no item of it exists: entry 0 is derived from this row."""
+        return Tail(
+            birth=self.birth,
+            next=1,
+            header=Header(attempt=1),
+            fenced=self.fenced,
+            newest_ts=self.created_at,
+            seen_at=seen_at,
+        )
+
+    def watched_until(self, last_heard: Millis) -> Millis | None:
+        """When the inactivity watchdog strikes if nothing is heard after ``last_heard``; None when it is off."""
+        if self.state is not State.RUNNING or not self.inactivity_timeout_seconds:
+            return None
+        return last_heard + millis(self.inactivity_timeout_seconds)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What a decision writes: the row as it is to be, and the entry that goes into the log with it, if one does."""
+
+    run: Run
+    said: Entry | None = None

@@ -1,0 +1,124 @@
+"""Settling: what ends an attempt, decided once for every path that can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from baton.domain.clock import Millis, millis
+from baton.domain.log import Entry, entry
+from baton.domain.payload import NULL, check_size
+from baton.domain.run import CancelRequest, Ending, Run, Step
+from baton.domain.states import Command, State, Verdict, cell
+from baton.errors import IdempotencyMismatch
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing request."""
+
+    status: State
+    output: bytes = NULL
+    error: dict[str, Any] | None = None
+    code: int | None = None
+    signal: str | None = None
+    resumable: bool = False
+    session_ref: str | None = None
+    key: str | None = None
+    body: str | None = None
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True):
+    """A driver's word that the run is over, under its fence."""
+
+    outcome: Outcome
+    attempt: int | None = None
+
+
+class Stands(msgspec.Struct, frozen=True):
+    """Nothing is to be done: the stored outcome stands. ``ours``: this very request settled it before."""
+
+    ours: bool
+
+
+def decide_finish(run: Run, command: Finish) -> Outcome | Stands:
+    """What a finish does to ``run``. Raises LeaseLost, InvalidRequest (no fence) and IdempotencyMismatch.
+
+    The first finish settles; a later one changes nothing. A repeat of the request that settled is told so by its
+    key, or with a fence and no key by its body.
+    """
+    run.check_fence(command.attempt)
+    if cell(Command.FINISH, run.state).verdict is Verdict.ACT:
+        return command.outcome
+    ending, asked = run.ending, command.outcome
+    if ending is None:
+        return Stands(ours=False)
+    if asked.key is not None and asked.key == ending.key:
+        if asked.body != ending.body:
+            raise IdempotencyMismatch("this Idempotency-Key finished the run with another body", run=run)
+        return Stands(ours=True)
+    same_without_key = asked.key is None and ending.key is None and command.attempt is not None
+    return Stands(ours=same_without_key and ending.body is not None and asked.body == ending.body)
+
+
+def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, retention_seconds: float) -> Step:
+    """The row and the ``end`` entry of ``outcome``, with ``end`` at ``seq``. Raises PayloadTooLarge.
+
+    Retention counts from here: ``expires_at`` is written because nothing is owed.
+    """
+    error = msgspec.json.encode(outcome.error) if outcome.error is not None else b""
+    check_size("output", len(outcome.output) + len(error))
+    ended = replace(
+        run,
+        rev=rev,
+        state=outcome.status,
+        updated_at=now,
+        lease=None,
+        due_at=None,
+        expires_at=now + millis(retention_seconds),
+        ending=Ending(
+            seq=seq,
+            at=now,
+            code=outcome.code,
+            signal=outcome.signal,
+            resumable=outcome.resumable,
+            session_ref=outcome.session_ref,
+            key=outcome.key,
+            body=outcome.body,
+        ),
+    )
+    return Step(ended, end_entry(outcome))
+
+
+def end_entry(outcome: Outcome) -> Entry:
+    """The last entry of an attempt."""
+    return entry(
+        "end",
+        {
+            "status": outcome.status.value,
+            "output": msgspec.Raw(outcome.output),
+            "error": outcome.error,
+            "code": outcome.code,
+            "signal": outcome.signal,
+            "resumable": outcome.resumable,
+            "session_ref": outcome.session_ref,
+        },
+    )
+
+
+def cancelled(request: CancelRequest) -> Outcome:
+    """The outcome of a run that is cancelled with no driver to report its own."""
+    return Outcome(
+        status=State.CANCELLED, error={"message": request.reason or "cancelled", "type": "cancelled"}
+    )
+
+
+def timed_out(run: Run) -> Outcome:
+    """The outcome of a run nothing was heard of."""
+    seconds = f"{run.inactivity_timeout_seconds:g}"
+    return Outcome(
+        status=State.FAILED,
+        error={"message": f"nothing was heard for {seconds} s", "type": "inactivity"},
+        resumable=True,
+    )

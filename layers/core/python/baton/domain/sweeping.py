@@ -1,0 +1,41 @@
+"""What is to be done with a run whose due time has come. Due times are lower bounds: who comes early moves them."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from baton.domain.clock import Millis, millis
+from baton.domain.log import Tail
+from baton.domain.run import Run, Step
+from baton.domain.settling import Outcome, cancelled, timed_out
+from baton.domain.states import Command, Verdict, cell
+
+
+def decide_due(run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: float) -> Outcome | Step | None:
+    """The word on a due run: settle it with an outcome, put it off, or (None) it is not due any more.
+
+    ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of, and an
+    outcome must take its slot and no other.
+    """
+    if run.due_at is None or run.due_at > now:
+        return None
+    forced_at = _cancel_deadline(run, grace_seconds)
+    if forced_at is not None and forced_at <= now and run.cancel is not None:
+        return cancelled(run.cancel)
+    silent_until = _watchdog_deadline(run, tail)
+    if silent_until is not None and silent_until <= now:
+        return timed_out(run)
+    later = [at for at in (forced_at, silent_until) if at is not None]
+    return Step(replace(run, rev=rev, due_at=min(later, default=None)))
+
+
+def _cancel_deadline(run: Run, grace_seconds: float) -> Millis | None:
+    if run.cancel is None or cell(Command.FORCE_CANCEL, run.state).verdict is not Verdict.ACT:
+        return None
+    return run.cancel.at + millis(grace_seconds)
+
+
+def _watchdog_deadline(run: Run, tail: Tail) -> Millis | None:
+    if cell(Command.TIME_OUT, run.state).verdict is not Verdict.ACT:
+        return None
+    return run.watched_until(max(tail.newest_ts, run.started_at or run.created_at))

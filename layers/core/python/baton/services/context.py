@@ -1,0 +1,40 @@
+"""What every service works with: stores, clock, chance, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from baton.config import Settings
+from baton.domain.clock import Clock
+from baton.domain.names import birth_mark
+from baton.store.catalog import CatalogStore
+from baton.store.dynamo import Dynamo
+from baton.store.log import LogStore
+from baton.store.runs import RunStore
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One container's tools. ``entropy(n)`` gives n random bytes; ``jitter()`` a number in [0, 1)."""
+
+    settings: Settings
+    clock: Clock
+    dynamo: Dynamo
+    runs: RunStore
+    log: LogStore
+    catalog: CatalogStore
+    entropy: Callable[[int], bytes]
+    jitter: Callable[[], float]
+
+    def birth(self) -> str:
+        """A new life's mark."""
+        return birth_mark(self.clock.now(), self.entropy(8))
+
+    def nonce(self) -> str:
+        """A new write's mark."""
+        return self.entropy(8).hex()
+
+    def stand_back(self, round_: int) -> None:
+        """Let others by after the ``round_``-th lost race: up to 20 ms more each time, at most 200, at random."""
+        self.clock.sleep(min(0.02 * round_, 0.2) * self.jitter())

@@ -1,0 +1,67 @@
+"""Cancel and resume: what others than the driver do to a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from baton.domain.controlling import decide_cancel, decide_resume, resumed_by
+from baton.domain.log import Tail
+from baton.domain.run import Run, Step
+from baton.domain.settling import Outcome
+from baton.services.context import Context
+from baton.services.details import Details, RunDetail
+from baton.services.lookup import Lookup
+from baton.services.performing import Performer
+
+
+class Resumed(NamedTuple):
+    """The run, and whether this very request began its attempt."""
+
+    detail: RunDetail
+    resumed: bool
+
+
+class Control:
+    """Where runs are told to stop, and to go on."""
+
+    def __init__(self, context: Context, lookup: Lookup, performer: Performer, details: Details) -> None:
+        self._context = context
+        self._lookup = lookup
+        self._performer = performer
+        self._details = details
+
+    def cancel(self, namespace: str, run_id: str, *, reason: str | None, force: bool) -> RunDetail:
+        """Latch the intent on a driven run; settle one that nobody drives, or when forced; else answer the truth.
+
+        Repeating it changes nothing. Raises NotFound.
+        """
+        context = self._context
+
+        def decide(run: Run, _tail: Tail) -> Step | Outcome | None:
+            return decide_cancel(
+                run,
+                reason=reason,
+                force=force,
+                rev=context.nonce(),
+                now=context.clock.now(),
+                grace_seconds=context.settings.cancel_grace_seconds,
+            )
+
+        done = self._performer.perform(namespace, run_id, decide, hint=self._lookup.recall(namespace, run_id, None))
+        return self._details.after(done.run, done.tail, outcome=done.outcome)
+
+    def resume(self, namespace: str, run_id: str, *, force: bool, key: str | None) -> Resumed:
+        """Begin the next attempt of a settled run that may be resumed; else answer the truth, ``resumed`` False.
+
+        Of two at once one wins. With ``key``, the digest of an idempotency key, a repeat after a lost reply learns
+        that it won. Raises NotFound.
+        """
+        context = self._context
+
+        def decide(run: Run, _tail: Tail) -> Step | None:
+            return decide_resume(run, force=force, key=key, rev=context.nonce(), now=context.clock.now())
+
+        done = self._performer.perform(namespace, run_id, decide)
+        return Resumed(
+            self._details.after(done.run, done.tail), done.changed or resumed_by(done.run, key)
+        )

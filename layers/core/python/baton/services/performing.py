@@ -1,0 +1,134 @@
+"""Carrying out a decision: see the run, decide, write on condition that nothing moved, and see again if it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+from baton.domain.clock import millis
+from baton.domain.log import CLOSING_SECONDS, Entry, Header, Tail, entry, pack
+from baton.domain.run import Run, Step
+from baton.domain.settling import Outcome, settle
+from baton.domain.states import State
+from baton.errors import Unavailable
+from baton.services.context import Context
+from baton.services.lookup import Lookup
+from baton.store.log import LogItem
+from baton.store.runs import Changed
+
+ROUNDS = 12
+SLOTS_LOST_BEFORE_CLOSING = 3
+
+V = TypeVar("V")
+
+Decide = Callable[[Run, Tail], "Step | Outcome | V"]
+
+
+class Performed(NamedTuple, Generic[V]):
+    """What was decided and written. ``run`` and ``tail`` are as they are after it; ``outcome`` is set when it settled
+    the run; ``verdict`` is the decision itself when it was to change nothing."""
+
+    run: Run
+    tail: Tail
+    changed: bool
+    outcome: Outcome | None
+    verdict: V | None
+
+
+class Performer:
+    """The one loop in which runs change. Every path that ends a run comes through here and so through one settle."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context = context
+        self._lookup = lookup
+
+    def perform(
+        self, namespace: str, run_id: str, decide: Decide[V], *, hint: Tail | None = None
+    ) -> Performed[V]:
+        """Decide on the run as it is, and make it so.
+
+        ``decide`` is asked again with what is true then whenever a race was lost, so it must not keep anything.
+        ``hint`` is a tail that may save the look at the log: it need not be true. Raises NotFound, what ``decide``
+        raises, and Unavailable when races are lost for too long.
+        """
+        slots_lost = 0
+        tail = hint
+        for round_ in range(ROUNDS):
+            run, tail = self._see(namespace, run_id, tail)
+            verdict = decide(run, tail)
+            outcome = verdict if isinstance(verdict, Outcome) else None
+            if outcome is not None:
+                step = self._settle(run, tail, outcome)
+            elif isinstance(verdict, Step):
+                step = verdict
+            else:
+                return Performed(run, tail, changed=False, outcome=None, verdict=verdict)
+            changed, after = self.write(run, step, tail)
+            if changed is Changed.APPLIED:
+                return Performed(step.run, after, changed=True, outcome=outcome, verdict=None)
+            tail = None
+            slots_lost += changed is Changed.SLOT_TAKEN
+            if outcome is not None and slots_lost == SLOTS_LOST_BEFORE_CLOSING:
+                self._ask_to_wait(namespace, run_id)
+            else:
+                self._context.stand_back(round_)
+        raise Unavailable("the run changes faster than it can be written")
+
+    def write(self, before: Run, step: Step, tail: Tail) -> tuple[Changed, Tail]:
+        """Write one step: the row, and what is said about it in the tail's slot, in one transaction."""
+        context, run = self._context, step.run
+        if step.said is None:
+            return context.runs.change(before, step.run), tail
+        now = context.clock.now()
+        header = tail.header.following(step.said.type, run.attempt)
+        put = context.log.put(run.namespace, run.id, self._item(tail, [step.said], header))
+        changed = context.runs.change(before, run, put)
+        if changed is not Changed.APPLIED or run.state is not State.RUNNING:
+            self._lookup.forget(run.namespace, run.id)
+            return changed, tail.after(1, header, now)
+        after = tail.after(1, header, now, fenced=run.fenced)
+        self._lookup.remember(run.namespace, run.id, after)
+        return changed, after
+
+    def _see(self, namespace: str, run_id: str, hint: Tail | None) -> tuple[Run, Tail]:
+        if hint is not None:
+            run = self._lookup.run(namespace, run_id)
+            if hint.birth == run.birth and hint.header.attempt == run.attempt and not run.state.terminal:
+                return run, hint
+        run, tail, _ = self._lookup.sight(namespace, run_id)
+        return run, tail
+
+    def _settle(self, run: Run, tail: Tail, outcome: Outcome) -> Step:
+        context = self._context
+        return settle(
+            run,
+            outcome,
+            seq=tail.next,
+            rev=context.nonce(),
+            now=context.clock.now(),
+            retention_seconds=context.settings.retention_seconds,
+        )
+
+    def _ask_to_wait(self, namespace: str, run_id: str) -> None:
+        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from settling."""
+        context = self._context
+        for _ in range(ROUNDS):
+            run, tail, _newest = self._lookup.sight(namespace, run_id)
+            if run.state.terminal:
+                return
+            until = context.clock.now() + millis(CLOSING_SECONDS)
+            item = self._item(tail, [entry("closing", {})], tail.header.closing(until))
+            if context.log.append(context.log.put(namespace, run_id, item)):
+                self._lookup.forget(namespace, run_id)
+                return
+
+    def _item(self, tail: Tail, entries: list[Entry], header: Header) -> LogItem:
+        return LogItem(
+            birth=tail.birth,
+            slot=tail.next,
+            count=len(entries),
+            header=header,
+            ts=self._context.clock.now(),
+            nonce=self._context.nonce(),
+            body=pack(entries),
+        )

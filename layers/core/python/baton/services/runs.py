@@ -1,0 +1,139 @@
+"""Runs as others see them: one, many, awaited, deleted."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from baton.domain.clock import Millis, millis
+from baton.domain.controlling import decide_delete
+from baton.domain.log import Tail
+from baton.domain.run import Run, Step
+from baton.domain.states import State
+from baton.services.context import Context
+from baton.services.details import Details, RunDetail
+from baton.services.lookup import Lookup
+from baton.services.performing import Performer
+from baton.store.runs import Listed
+
+MAX_EXAMINED = 1_000
+BATCH = 100
+LAST = "~"
+"""Sorts after every place in a listing."""
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs to list. ``since`` and ``until`` are creation times, both included."""
+
+    workflow: str | None = None
+    states: frozenset[State] = frozenset()
+    context_ref: str | None = None
+    tag: str | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+    def takes(self, run: Run, now: Millis) -> bool:
+        """Whether a run belongs in the list."""
+        return (
+            not run.expired(now)
+            and (self.workflow is None or run.workflow == self.workflow)
+            and (not self.states or run.state in self.states)
+            and (self.context_ref is None or run.context_ref == self.context_ref)
+            and (self.tag is None or self.tag in run.tags)
+        )
+
+
+class RunsPage(msgspec.Struct, frozen=True):
+    """Some runs, newest first; ``after`` is where the next page goes on, None at the end."""
+
+    runs: list[RunDetail]
+    after: str | None
+
+
+class Runs:
+    """Where runs are read."""
+
+    def __init__(self, context: Context, lookup: Lookup, performer: Performer, details: Details) -> None:
+        self._context = context
+        self._lookup = lookup
+        self._performer = performer
+        self._details = details
+
+    def get(self, namespace: str, run_id: str) -> RunDetail:
+        """The run now. Raises NotFound."""
+        return self._details.load(namespace, run_id)
+
+    def wait(self, namespace: str, run_id: str, timeout_seconds: float) -> RunDetail:
+        """The run as soon as it is terminal, or as it is at the timeout. Raises NotFound."""
+        context = self._context
+        deadline = context.clock.now() + millis(timeout_seconds)
+        run = self._lookup.run(namespace, run_id)
+        while not run.state.terminal and (left := deadline - context.clock.now()) > 0:
+            context.clock.sleep(min(context.settings.poll_seconds, left / 1000))
+            run = self._lookup.run(namespace, run_id, consistent=False)
+        return self._details.load(namespace, run_id)
+
+    def delete(self, namespace: str, run_id: str) -> None:
+        """Put a settled run out of reach, at once and for good. Raises NotFound and InFlight."""
+        context = self._context
+
+        def decide(run: Run, _tail: Tail) -> Step:
+            return decide_delete(run, rev=context.nonce(), now=context.clock.now())
+
+        self._performer.perform(namespace, run_id, decide)
+        self._lookup.forget(namespace, run_id)
+
+    def list(self, namespace: str, wanted: Filter, *, limit: int, after: str | None) -> RunsPage:
+        """One page, newest first by creation. It goes over all workflows ever started where none is named, and
+        may be short, even empty, with more to come: it examines at most 1,000 runs."""
+        now = self._context.clock.now()
+        places = self._places(namespace, wanted, after)
+        found: list[RunDetail] = []
+        examined = 0
+        last = after
+        while batch := list(islice(places, min(BATCH, MAX_EXAMINED - examined))):
+            rows = self._context.runs.get_many(namespace, [place.run_id for place in batch])
+            for place in batch:
+                examined += 1
+                last = place.created_key
+                run = rows.get(place.run_id)
+                if run is not None and wanted.takes(run, now):
+                    found.append(RunDetail(run=run))
+                if len(found) == limit:
+                    return RunsPage(found, last)
+            if examined >= MAX_EXAMINED:
+                return RunsPage(found, last)
+        return RunsPage(found, None)
+
+    def _places(self, namespace: str, wanted: Filter, after: str | None) -> Iterator[Listed]:
+        """Places in the listing, newest first, merged over the workflows it goes over."""
+        since = f"{wanted.since or 0:013d}"
+        before = after if after is not None else LAST
+        if wanted.until is not None:
+            before = min(before, f"{wanted.until + 1:013d}")
+        if wanted.context_ref is not None:
+            return self._walk(namespace, None, wanted.context_ref, since, before)
+        names = [wanted.workflow] if wanted.workflow else self._context.catalog.workflow_names(namespace)
+        walks = [self._walk(namespace, name, None, since, before) for name in names]
+        return heapq.merge(*walks, key=lambda place: place.created_key, reverse=True)
+
+    def _walk(
+        self, namespace: str, workflow: str | None, context_ref: str | None, since: str, before: str
+    ) -> Iterator[Listed]:
+        start = None
+        while True:
+            page, start = self._context.runs.listing(
+                namespace,
+                workflow=workflow,
+                context_ref=context_ref,
+                since=since,
+                before=before,
+                start=start,
+                limit=BATCH,
+            )
+            yield from page
+            if start is None:
+                return

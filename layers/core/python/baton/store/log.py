@@ -1,0 +1,171 @@
+"""Logs in DynamoDB: one item per slot, its body opaque bytes.
+
+The store knows nothing of what a body holds, only how many units (entries, of a run's log) stand in it: a log of any
+content type fits. Items of one log share a partition and sort by birth, then slot, so the newest item of an id's newest
+life is found without knowing its birth.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+import msgspec
+from pynamodb.attributes import BinaryAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.models import Model
+
+from baton.domain.clock import Millis
+from baton.domain.log import Header, Tail
+from baton.domain.offset import MAX_SLOT, SLOT_DIGITS
+from baton.errors import PayloadTooLarge
+from baton.store.dynamo import Dynamo, Raw, Table, Write
+from baton.store.schema import LOG
+
+MAX_ITEM = 390 * 1024
+"""Bytes of one item, as stored: DynamoDB takes 400 KB with its names and overhead."""
+
+COMPRESS_FROM = 200
+DEFLATE = 1
+PURGE_BATCH = 25
+
+_headers = msgspec.json.Decoder(Header)
+
+
+class LogItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One item: ``count`` units from ``slot`` on. ``nonce`` is the write that made it; items never change."""
+
+    birth: str
+    slot: int
+    count: int
+    header: Header
+    ts: Millis
+    nonce: str
+    body: bytes
+
+    def tail(self, *, fenced: bool, seen_at: Millis) -> Tail:
+        """The end of the log if this is its newest item."""
+        return Tail(
+            birth=self.birth,
+            next=self.slot + self.count,
+            header=self.header,
+            fenced=fenced,
+            newest_ts=self.ts,
+            seen_at=seen_at,
+        )
+
+
+class LogPage(NamedTuple):
+    """Consecutive items; ``more``: the call ended before the log did."""
+
+    items: list[LogItem]
+    more: bool
+
+
+class LogRow(Model):
+    """An item of the log table."""
+
+    k = UnicodeAttribute(hash_key=True)
+    s = UnicodeAttribute(range_key=True)
+    count = NumberAttribute(attr_name="n")
+    header = UnicodeAttribute(attr_name="h")
+    ts = NumberAttribute(attr_name="t")
+    nonce = UnicodeAttribute(attr_name="w")
+    body = BinaryAttribute(attr_name="b", legacy_encoding=False)
+    codec = NumberAttribute(attr_name="z", null=True)
+
+
+class LogStore:
+    """The log table. ``log`` names one log within its namespace: a run's id."""
+
+    def __init__(self, dynamo: Dynamo, table_name: str) -> None:
+        self._dynamo = dynamo
+        self._table = Table(dynamo, LOG, table_name)
+
+    def put(self, namespace: str, log: str, item: LogItem) -> Write:
+        """The write of ``item``, on condition that its slot is free: of two appends to one slot one wins, and
+        nothing follows an ``end`` or overtakes a successor. Raises PayloadTooLarge."""
+        body, codec = _deflate(item.body)
+        if len(body) > MAX_ITEM:
+            raise PayloadTooLarge(f"the append takes {len(body)} bytes as stored, over the limit of {MAX_ITEM}")
+        row = LogRow(
+            k=_log_key(namespace, log),
+            s=_slot_key(item.birth, item.slot),
+            count=item.count,
+            header=msgspec.json.encode(item.header).decode(),
+            ts=item.ts,
+            nonce=item.nonce,
+            body=body,
+            codec=codec,
+        )
+        return self._table.put(row, LogRow.k.does_not_exist())
+
+    def append(self, write: Write) -> bool:
+        """Carry out one put: whether the item stands (also when it stood already, by a reply that was lost)."""
+        clash = self._dynamo.write(write)
+        return clash is None or is_own(write, clash.existing[0])
+
+    def newest(self, namespace: str, log: str, *, consistent: bool) -> LogItem | None:
+        """The newest item of the newest life of ``log``."""
+        page = self._table.query(_log_key(namespace, log), consistent=consistent, forward=False, limit=1)
+        return _item(page.items[0]) if page.items else None
+
+    def newest_of(self, namespace: str, log: str, birth: str, *, consistent: bool) -> LogItem | None:
+        """The newest item of one life of ``log``."""
+        life = LogRow.s.between(_slot_key(birth, 0), _slot_key(birth, MAX_SLOT))
+        page = self._table.query(_log_key(namespace, log), life, consistent=consistent, forward=False, limit=1)
+        return _item(page.items[0]) if page.items else None
+
+    def get(self, namespace: str, log: str, birth: str, slot: int) -> LogItem | None:
+        """One item, consistently."""
+        raw = self._table.get(_log_key(namespace, log), _slot_key(birth, slot), consistent=True)
+        return None if raw is None else _item(raw)
+
+    def read(self, namespace: str, log: str, birth: str, slot: int, *, consistent: bool) -> LogPage:
+        """One call's worth (1 MB) of items from ``slot`` on."""
+        rest = LogRow.s.between(_slot_key(birth, slot), _slot_key(birth, MAX_SLOT))
+        page = self._table.query(_log_key(namespace, log), rest, consistent=consistent)
+        return LogPage([_item(raw) for raw in page.items], page.more is not None)
+
+    def purge(self, namespace: str, log: str, birth: str) -> bool:
+        """Remove some items of one life; False once there are none. The caller has made sure that nobody
+        still remembers a tail of it: a slot that is free again must not be written again."""
+        key = _log_key(namespace, log)
+        life = LogRow.s.between(_slot_key(birth, 0), _slot_key(birth, MAX_SLOT))
+        page = self._table.query(key, life, limit=PURGE_BATCH)
+        self._table.delete_many([(key, raw["s"]["S"]) for raw in page.items])
+        return bool(page.items)
+
+
+def is_own(write: Write, standing: Raw | None) -> bool:
+    """Whether the item that stands in a slot is the one that ``write`` puts there."""
+    return standing is not None and standing["w"] == write.request["Item"]["w"]
+
+
+def _log_key(namespace: str, log: str) -> str:
+    return f"{namespace}#{log}"
+
+
+def _slot_key(birth: str, slot: int) -> str:
+    return f"{birth}#{slot:0{SLOT_DIGITS}d}"
+
+
+def _item(raw: Raw) -> LogItem:
+    row = LogRow.from_raw_data(raw)
+    birth, slot = row.s.split("#")
+    return LogItem(
+        birth=birth,
+        slot=int(slot),
+        count=int(row.count),
+        header=_headers.decode(row.header),
+        ts=int(row.ts),
+        nonce=row.nonce,
+        body=zlib.decompress(row.body) if row.codec == DEFLATE else row.body,
+    )
+
+
+def _deflate(body: bytes) -> tuple[bytes, int | None]:
+    """The body as it is stored: compressed where that is smaller."""
+    if len(body) < COMPRESS_FROM:
+        return body, None
+    smaller = zlib.compress(body)
+    return (smaller, DEFLATE) if len(smaller) < len(body) else (body, None)

@@ -1,0 +1,273 @@
+"""Items of the runs table: what a run's row, a key alias and a purge item look like in DynamoDB.
+
+Attribute names are short and defaults are left out, because a row is to stay within 1 KB: each write of it costs its
+size. Small compounds are JSON text, not maps: one type, one length, no surprises.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from pynamodb.attributes import Attribute, BinaryAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.models import Model
+
+from baton.domain.clock import Millis
+from baton.domain.run import (
+    DEFAULT_MAX_ATTEMPTS,
+    DEFAULT_PRIORITY,
+    CancelRequest,
+    Ending,
+    Lease,
+    Run,
+    TriggeredBy,
+)
+from baton.domain.states import Mode, State
+from baton.store.dynamo import Raw
+
+T = TypeVar("T")
+
+ROW = "run"
+PURGE = "purge"
+TTL_MARGIN_SECONDS = 3600
+"""DynamoDB collects a run this long after it reads as gone."""
+
+
+class JsonAttribute(Attribute[T]):
+    """A msgspec value as JSON text."""
+
+    attr_type = "S"
+
+    def __init__(self, type_: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._type = type_
+        self._decoder = msgspec.json.Decoder(type_)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> JsonAttribute[T]:
+        return self  # decoders don't copy, and need not: attributes are read-only once bound
+
+    def serialize(self, value: T) -> str:
+        return msgspec.json.encode(value).decode()
+
+    def deserialize(self, value: str) -> T:
+        decoded: T = self._decoder.decode(value)
+        return decoded
+
+
+class RunsItem(Model):
+    """Any item of the runs table. ``k`` is ``<namespace>#<id>``; a purge item's is ``<namespace>#<id>#<birth>``."""
+
+    k = UnicodeAttribute(hash_key=True)
+    s = UnicodeAttribute(range_key=True)
+    rev = UnicodeAttribute(attr_name="rv")
+    birth = UnicodeAttribute(attr_name="b", null=True)
+    due_shard = UnicodeAttribute(attr_name="dk", null=True)
+    due_at = NumberAttribute(attr_name="du", null=True)
+    alias_of = UnicodeAttribute(attr_name="al", null=True)
+    """On a key alias: the run id that its key made; ``birth`` says in which life."""
+    alias = UnicodeAttribute(attr_name="ka", null=True)
+    """On a purge item: the derived id where the old life's key alias stands."""
+
+    workflow_key = UnicodeAttribute(attr_name="lk", null=True)
+    created_key = UnicodeAttribute(attr_name="lc", null=True)
+    context_key = UnicodeAttribute(attr_name="ck", null=True)
+    state = UnicodeAttribute(attr_name="st", null=True)
+    mode = UnicodeAttribute(attr_name="md", null=True)
+    attempt = NumberAttribute(attr_name="at", null=True)
+    claimed = NumberAttribute(attr_name="cl", null=True)
+    failures = NumberAttribute(attr_name="fa", null=True)
+    updated_at = NumberAttribute(attr_name="ua", null=True)
+    started_at = NumberAttribute(attr_name="sa", null=True)
+    available_at = NumberAttribute(attr_name="av", null=True)
+    priority = NumberAttribute(attr_name="pr", null=True)
+    max_attempts = NumberAttribute(attr_name="ma", null=True)
+    inactivity_timeout = NumberAttribute(attr_name="it", null=True)
+    agent_id = UnicodeAttribute(attr_name="ag", null=True)
+    tags = JsonAttribute[tuple[str, ...]](tuple[str, ...], attr_name="tg", null=True)
+    input = BinaryAttribute(attr_name="in", null=True, legacy_encoding=False)
+    traceparent = UnicodeAttribute(attr_name="tp", null=True)
+    depth = NumberAttribute(attr_name="dp", null=True)
+    triggered_by = JsonAttribute[TriggeredBy](TriggeredBy, attr_name="tb", null=True)
+    continued_from = UnicodeAttribute(attr_name="cf", null=True)
+    continued_as = UnicodeAttribute(attr_name="ct", null=True)
+    cancel = JsonAttribute[CancelRequest](CancelRequest, attr_name="cx", null=True)
+    lease = JsonAttribute[Lease](Lease, attr_name="ls", null=True)
+    ending = JsonAttribute[Ending](Ending, attr_name="en", null=True)
+    alias_id = UnicodeAttribute(attr_name="sk", null=True)
+    start_body = UnicodeAttribute(attr_name="sb", null=True)
+    resume_key = UnicodeAttribute(attr_name="rk", null=True)
+    expires_at = NumberAttribute(attr_name="xa", null=True)
+    ttl = NumberAttribute(null=True)
+
+
+def run_key(namespace: str, run_id: str) -> str:
+    """The partition of a run's row, or of the alias of the key that its id was derived from."""
+    return f"{namespace}#{run_id}"
+
+
+def workflow_key(namespace: str, workflow: str) -> str:
+    """The listing partition of a workflow's runs."""
+    return f"{namespace}#{workflow}"
+
+
+def created_key(run: Run) -> str:
+    """Where a run stands in a listing: by creation, then id."""
+    return f"{run.created_at:013d}#{run.id}"
+
+
+def shard_key(shard: int) -> str:
+    """The partition of one shard of the due index."""
+    return f"due{shard}"
+
+
+def due_shard(spread: str, shards: int) -> str:
+    """The one of ``shards`` partitions that ``spread`` falls into."""
+    return shard_key(zlib.crc32(spread.encode()) % shards)
+
+
+def run_item(run: Run, shards: int) -> RunsItem:
+    """A run's row."""
+    return RunsItem(
+        k=run_key(run.namespace, run.id),
+        s=ROW,
+        rev=run.rev,
+        birth=run.birth,
+        due_shard=None if run.due_at is None else due_shard(run.id, shards),
+        due_at=run.due_at,
+        workflow_key=workflow_key(run.namespace, run.workflow),
+        created_key=created_key(run),
+        context_key=None if run.context_ref is None else f"{run.namespace}#{run.context_ref}",
+        state=run.state.value,
+        mode=run.mode.value,
+        attempt=run.attempt,
+        claimed=1 if run.claimed else None,
+        failures=run.failures or None,
+        updated_at=run.updated_at,
+        started_at=run.started_at,
+        available_at=run.available_at,
+        priority=_unless(run.priority, DEFAULT_PRIORITY),
+        max_attempts=_unless(run.max_attempts, DEFAULT_MAX_ATTEMPTS),
+        inactivity_timeout=run.inactivity_timeout_seconds or None,
+        agent_id=run.agent_id,
+        tags=run.tags or None,
+        input=run.input,
+        traceparent=run.traceparent,
+        depth=run.depth or None,
+        triggered_by=run.triggered_by,
+        continued_from=run.continued_from,
+        continued_as=run.continued_as,
+        cancel=run.cancel,
+        lease=run.lease,
+        ending=run.ending,
+        alias_id=run.alias_id,
+        start_body=run.start_body,
+        resume_key=run.resume_key,
+        expires_at=run.expires_at,
+        ttl=_ttl(run.expires_at),
+    )
+
+
+def run_of(item: RunsItem) -> Run:
+    """The run that a row holds."""
+    namespace, run_id = item.k.split("#", 1)
+    return Run(
+        namespace=namespace,
+        id=run_id,
+        workflow=item.workflow_key.split("#", 1)[1],
+        birth=item.birth,
+        rev=item.rev,
+        state=State(item.state),
+        mode=Mode(item.mode),
+        created_at=int(item.created_key[:13]),
+        updated_at=int(item.updated_at),
+        started_at=item.started_at,
+        available_at=item.available_at,
+        attempt=int(item.attempt),
+        claimed=bool(item.claimed),
+        failures=int(item.failures or 0),
+        priority=_or(item.priority, DEFAULT_PRIORITY),
+        max_attempts=_or(item.max_attempts, DEFAULT_MAX_ATTEMPTS),
+        inactivity_timeout_seconds=item.inactivity_timeout or 0,
+        context_ref=None if item.context_key is None else item.context_key.split("#", 1)[1],
+        agent_id=item.agent_id,
+        tags=item.tags or (),
+        input=item.input,
+        input_in_log=item.input is None,
+        traceparent=item.traceparent,
+        depth=int(item.depth or 0),
+        triggered_by=item.triggered_by,
+        continued_from=item.continued_from,
+        continued_as=item.continued_as,
+        cancel=item.cancel,
+        lease=item.lease,
+        ending=item.ending,
+        alias_id=item.alias_id,
+        start_body=item.start_body,
+        resume_key=item.resume_key,
+        due_at=item.due_at,
+        expires_at=item.expires_at,
+    )
+
+
+class Purge(msgspec.Struct, frozen=True, kw_only=True):
+    """A past life of a run id whose log is still to be removed, and the id of the alias that led to it."""
+
+    namespace: str
+    run_id: str
+    birth: str
+    rev: str
+    due_at: Millis
+    alias: str | None = None
+
+
+def purge_item(purge: Purge, shards: int) -> RunsItem:
+    """The reminder to purge, due like everything else."""
+    return RunsItem(
+        k=f"{purge.namespace}#{purge.run_id}#{purge.birth}",
+        s=PURGE,
+        rev=purge.rev,
+        birth=purge.birth,
+        alias=purge.alias,
+        due_shard=due_shard(purge.birth, shards),
+        due_at=purge.due_at,
+    )
+
+
+def purge_of(item: RunsItem) -> Purge:
+    """The purge that an item asks for."""
+    namespace, run_id, birth = item.k.split("#")
+    return Purge(
+        namespace=namespace, run_id=run_id, birth=birth, rev=item.rev, due_at=int(item.due_at), alias=item.alias
+    )
+
+
+class DueRun(NamedTuple):
+    """A run that the due index names."""
+
+    namespace: str
+    run_id: str
+
+
+class DuePurge(NamedTuple):
+    """A purge that the due index names."""
+
+    key: str
+
+
+def due_of(entry: Raw) -> DueRun | DuePurge:
+    """What an entry of the due index stands for."""
+    key = entry["k"]["S"]
+    return DueRun(*key.split("#", 1)) if entry["s"]["S"] == ROW else DuePurge(key)
+
+
+def _ttl(expires_at: Millis | None) -> int | None:
+    return None if expires_at is None else expires_at // 1000 + TTL_MARGIN_SECONDS
+
+
+def _unless(value: int, default: int) -> int | None:
+    return None if value == default else value
+
+
+def _or(value: float | None, default: int) -> int:
+    return default if value is None else int(value)

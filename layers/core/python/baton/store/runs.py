@@ -1,0 +1,193 @@
+"""Runs in DynamoDB: creating one, changing one, finding those that are due, listed or named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import msgspec
+from pynamodb.expressions.condition import Condition
+
+from baton.domain.clock import Millis
+from baton.domain.run import Run
+from baton.domain.starting import Alias
+from baton.store.dynamo import Dynamo, Page, Raw, Table, Write, changes
+from baton.store.log import is_own
+from baton.store.rows import (
+    PURGE,
+    ROW,
+    DuePurge,
+    Purge,
+    RunsItem,
+    purge_item,
+    purge_of,
+    run_item,
+    run_key,
+    run_of,
+    shard_key,
+    workflow_key,
+)
+from baton.store.schema import BY_CONTEXT, DUE, LISTING, RUNS
+
+
+class Changed(Enum):
+    """What became of a change."""
+
+    APPLIED = "applied"
+    ROW_MOVED = "row_moved"
+    """Someone wrote the row since it was read."""
+    SLOT_TAKEN = "slot_taken"
+    """Someone wrote the log since its tail was seen."""
+
+
+class Creation(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one start writes: the row; the alias of its key, at ``alias_id``; the log's item 0; and the purges of
+    what it takes the place of. ``over_row`` and ``over_alias`` are what it knows to stand there now."""
+
+    run: Run
+    alias_id: str | None = None
+    first_item: Write | None = None
+    over_row: Run | Alias | None = None
+    over_alias: Run | Alias | None = None
+    purges: tuple[Purge, ...] = ()
+
+
+class Listed(NamedTuple):
+    """A run's place in a listing."""
+
+    created_key: str
+    run_id: str
+
+
+class RunStore:
+    """The runs table."""
+
+    def __init__(self, dynamo: Dynamo, table_name: str, *, due_shards: int) -> None:
+        self._dynamo = dynamo
+        self._table = Table(dynamo, RUNS, table_name)
+        self._shards = due_shards
+        self._attributes = RunsItem.get_attributes()
+
+    def get(self, namespace: str, run_id: str, *, consistent: bool = True) -> Run | Alias | None:
+        """What stands at an id. An expired run is given too: whether it reads as gone is the caller's clock to say."""
+        raw = self._table.get(run_key(namespace, run_id), ROW, consistent=consistent)
+        return None if raw is None else _decode(raw)
+
+    def create(self, creation: Creation) -> bool:
+        """Write a run's first row with all that belongs to it; False when something else stands there.
+
+        Each key must hold what the caller knows of: two starts of one id or key contend here, and one wins (I7).
+        A birth of our own found standing is this very write, its reply lost (I9).
+        """
+        run = creation.run
+        writes = [self._table.put(run_item(run, self._shards), _holds(creation.over_row))]
+        if creation.alias_id is not None:
+            alias = RunsItem(
+                k=run_key(run.namespace, creation.alias_id), s=ROW, rev=run.rev, birth=run.birth, alias_of=run.id
+            )
+            writes.append(self._table.put(alias, _holds(creation.over_alias)))
+        if creation.first_item is not None:
+            writes.append(creation.first_item)
+        writes += [self._table.put(purge_item(purge, self._shards)) for purge in creation.purges]
+        clash = self._dynamo.write(*writes)
+        if clash is None:
+            return True
+        standing = clash.existing[0]
+        return standing is not None and standing["b"]["S"] == run.birth
+
+    def change(self, before: Run, after: Run, item: Write | None = None) -> Changed:
+        """Turn the row that was read into another, together with a log item where one belongs to it.
+
+        Conditional on the ``rev`` that was read: of two writers that read the same row one wins. Our own ``rev`` or
+        item found standing is this very write, its reply lost (I9).
+        """
+        actions = changes(
+            run_item(before, self._shards).serialize(), run_item(after, self._shards).serialize(), self._attributes
+        )
+        row = self._table.update(run_key(before.namespace, before.id), ROW, actions, RunsItem.rev == before.rev)
+        clash = self._dynamo.write(row) if item is None else self._dynamo.write(row, item)
+        if clash is None:
+            return Changed.APPLIED
+        row_now = clash.existing[0]
+        if row_now is not None and row_now["rv"]["S"] == after.rev:
+            return Changed.APPLIED
+        if item is not None and is_own(item, clash.existing[1]):
+            return Changed.APPLIED
+        return Changed.ROW_MOVED if clash.failed[0] else Changed.SLOT_TAKEN
+
+    def due(self, shard: int, until: Millis, *, start: Raw | None = None, limit: int = 100) -> Page:
+        """One page of a shard's index entries that were due by ``until``, earliest first."""
+        return self._table.query(
+            shard_key(shard),
+            RunsItem.due_at <= until,
+            index=DUE.name,
+            start=start,
+            limit=limit,
+        )
+
+    def purge(self, due: DuePurge) -> Purge | None:
+        """The purge that an index entry stands for, unless it is done."""
+        raw = self._table.get(due.key, PURGE, consistent=True)
+        return None if raw is None else purge_of(RunsItem.from_raw_data(raw))
+
+    def put_off(self, purge: Purge, due_at: Millis) -> None:
+        """Move a purge to a later time."""
+        self._dynamo.write(self._table.put(purge_item(msgspec.structs.replace(purge, due_at=due_at), self._shards)))
+
+    def purged(self, purge: Purge) -> None:
+        """Forget a purge that is done, and the alias that led to its birth (unless its key has a new life)."""
+        if purge.alias is not None:
+            same_life = (RunsItem.birth == purge.birth) & RunsItem.alias_of.exists()
+            self._dynamo.write(self._table.delete(run_key(purge.namespace, purge.alias), ROW, same_life))
+        item = purge_item(purge, self._shards)
+        self._dynamo.write(self._table.delete(item.k, item.s))
+
+    def listing(
+        self,
+        namespace: str,
+        *,
+        workflow: str | None,
+        context_ref: str | None,
+        since: str,
+        before: str,
+        start: Raw | None,
+        limit: int,
+    ) -> tuple[list[Listed], Raw | None]:
+        """One page of a listing, newest first, between two places in it: ``since`` <= place < ``before``.
+
+        By context where one is named, else of one workflow. Eventually consistent.
+        """
+        if context_ref is not None:
+            key, index = f"{namespace}#{context_ref}", BY_CONTEXT.name
+        else:
+            key, index = workflow_key(namespace, workflow or ""), LISTING.name
+        page = self._table.query(
+            key,
+            RunsItem.created_key.between(since, before),
+            index=index,
+            forward=False,
+            start=start,
+            limit=limit,
+        )
+        found = [Listed(raw["lc"]["S"], raw["k"]["S"].split("#", 1)[1]) for raw in page.items]
+        return [listed for listed in found if listed.created_key < before], page.more
+
+    def get_many(self, namespace: str, run_ids: Sequence[str]) -> dict[str, Run]:
+        """Up to 100 runs by id. Eventually consistent."""
+        if not run_ids:
+            return {}
+        found = [_decode(raw) for raw in self._table.get_many([(run_key(namespace, id_), ROW) for id_ in run_ids])]
+        return {run.id: run for run in found if isinstance(run, Run)}
+
+
+def _holds(over: Run | Alias | None) -> Condition:
+    """The key holds what the caller saw there, or nothing where it saw nothing."""
+    return RunsItem.k.does_not_exist() if over is None else RunsItem.rev == over.rev
+
+
+def _decode(raw: Raw) -> Run | Alias:
+    item = RunsItem.from_raw_data(raw)
+    if item.alias_of is not None:
+        return Alias(item.alias_of, item.birth, item.rev)
+    return run_of(item)
