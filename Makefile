@@ -69,11 +69,12 @@ format-check: $(VENV)/.stamp-test ## refuse code in another format
 lint: $(VENV)/.stamp-test ## ruff's rules, the ban on reading the clock among them
 	$(BIN)/ruff check .
 
-types: $(VENV)/.stamp-test ## mypy, strict
+types: $(VENV)/.stamp-test ## mypy, strict, for the oldest Python we run on and for Lambda's
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.13
 
 arrows: $(VENV)/.stamp-test ## who may import whom
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 length: $(VENV)/.stamp-test ## no module over 400 lines, no test over 500
 	$(BIN)/python -m tests.gate.length
