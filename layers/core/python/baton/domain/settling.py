@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from baton.domain.clock import Millis, millis
 from baton.domain.log import Entry, entry
-from baton.domain.payload import NULL, check_size
+from baton.domain.payload import NULL, canonical, check_size
 from baton.domain.run import CancelRequest, Ending, Run, Step
 from baton.domain.states import Command, State, Verdict, cell
-from baton.errors import IdempotencyMismatch
+from baton.errors import IdempotencyMismatch, InFlight
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     body: str | None = None
 
 
+def check_outcome(outcome: Outcome) -> None:
+    """Raise PayloadTooLarge when output and error together are over the limit."""
+    error = b"" if outcome.error is None else canonical(outcome.error)
+    check_size("output and error", len(outcome.output) + len(error))
+
+
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """A driver's word that the run is over, under its fence."""
 
@@ -43,12 +49,14 @@ class Stands(msgspec.Struct, frozen=True):
 
 
 def decide_finish(run: Run, command: Finish) -> Outcome | Stands:
-    """What a finish does to ``run``. Raises LeaseLost, InvalidRequest (no fence) and IdempotencyMismatch.
+    """What a finish does to ``run``. Raises LeaseLost, InvalidRequest (no fence), InFlight and IdempotencyMismatch.
 
-    The first finish settles; a later one changes nothing. A repeat of the request that settled is told so by its
+    The first finish settles; a later one changes nothing. A pending run has no driver to finish it without a fence. A repeat of the request that settled is told so by its
     key, or with a fence and no key by its body.
     """
     run.check_fence(command.attempt)
+    if run.state is State.PENDING and command.attempt is None:
+        raise InFlight("the run is pending and nobody drives it: finish it under its attempt, or cancel it", run=run)
     if cell(Command.FINISH, run.state).verdict is Verdict.ACT:
         return command.outcome
     ending, asked = run.ending, command.outcome
@@ -63,12 +71,10 @@ def decide_finish(run: Run, command: Finish) -> Outcome | Stands:
 
 
 def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, retention_seconds: float) -> Step:
-    """The row and the ``end`` entry of ``outcome``, with ``end`` at ``seq``. Raises PayloadTooLarge.
+    """The row and the ``end`` entry of ``outcome``, with ``end`` at ``seq``.
 
     Retention counts from here: ``expires_at`` is written because nothing is owed.
     """
-    error = msgspec.json.encode(outcome.error) if outcome.error is not None else b""
-    check_size("output", len(outcome.output) + len(error))
     ended = replace(
         run,
         rev=rev,

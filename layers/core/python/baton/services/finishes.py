@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from baton.domain.log import Tail
 from baton.domain.run import Run
-from baton.domain.settling import Finish, Outcome, Stands, decide_finish
+from baton.domain.settling import Finish, Outcome, Stands, check_outcome, decide_finish
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
@@ -31,12 +31,13 @@ class Finishes:
         """Settle the run, or answer what settled it: state, outcome and ``end`` are one write (I1).
 
         Two round trips: the row, with the log's end beside it unless that is remembered, then the transaction.
-        Raises NotFound, InvalidRequest (no fence), PayloadTooLarge, LeaseLost and IdempotencyMismatch.
+        Raises NotFound, InvalidRequest (no fence), PayloadTooLarge, LeaseLost, InFlight and IdempotencyMismatch.
         """
 
         def decide(run: Run, _tail: Tail) -> Outcome | Stands:
             return decide_finish(run, command)
 
+        check_outcome(command.outcome)
         hint = self._lookup.recall(namespace, run_id, echo)
         done = self._performer.perform(namespace, run_id, decide, hint=hint)
         finished = done.changed or (isinstance(done.verdict, Stands) and done.verdict.ours)

@@ -45,6 +45,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
             and (self.tag is None or self.tag in run.tags)
         )
 
+    def batch(self, lacking: int, examinable: int) -> int:
+        """How many rows to fetch next when ``lacking`` more are wanted: more where the filter may drop some."""
+        drops = bool(self.states or self.tag or (self.context_ref and self.workflow))
+        return min(BATCH if drops else lacking, examinable)
+
 
 class RunsPage(msgspec.Struct, frozen=True):
     """Some runs, newest first; ``after`` is where the next page goes on, None at the end."""
@@ -94,7 +99,7 @@ class Runs:
         found: list[RunDetail] = []
         examined = 0
         last = after
-        while batch := list(islice(places, min(BATCH, MAX_EXAMINED - examined))):
+        while batch := list(islice(places, wanted.batch(limit - len(found), MAX_EXAMINED - examined))):
             rows = self._context.runs.get_many(namespace, [place.run_id for place in batch])
             for place in batch:
                 examined += 1

@@ -10,7 +10,7 @@ from baton.domain.names import id_from_key
 from baton.domain.run import Run
 from baton.domain.starting import FIRST_HEADER, Alias, Born, Start, bear, check_same_start
 from baton.domain.states import State
-from baton.errors import RunExists, Unavailable
+from baton.errors import NotFound, RunExists, Unavailable
 from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
@@ -58,7 +58,10 @@ class Starts:
             existing = self._made_by_key(command.namespace, at_key)
             if existing is not None:
                 check_same_start(existing, command)
-                return Started(self._details.load(command.namespace, existing.id), False, None)
+                try:
+                    return Started(self._details.load(command.namespace, existing.id), False, None)
+                except NotFound:
+                    continue  # deleted meanwhile: its key is free again
             if born.run.id != key_id and isinstance(at_id, Run) and self._lives(at_id):
                 raise RunExists(f"run {at_id.id!r} exists", run=at_id)
             creation = self._over(creation, at_id, at_key if creation.alias_id else None)
