@@ -84,7 +84,8 @@ class Writer:
         size = len(payload.encode(data, what=f"data of {type!r}"))
         if size > self._max_event_bytes:
             raise PayloadTooLarge(
-                f"an event's data may have {self._max_event_bytes} bytes of canonical JSON; this {type!r} has {size}"
+                f"an event's data may have {self._max_event_bytes} bytes of canonical JSON, "
+                f"this {type!r} has {size}"
             )
         try:
             self._outbox.put(Entry(payload.encode(event), size))

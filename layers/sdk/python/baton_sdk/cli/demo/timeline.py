@@ -1,0 +1,55 @@
+"""A run's log as a person reads it: what Baton and the driver said, the output between folded together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from rich.text import Text
+from rich.tree import Tree
+
+from baton_sdk.cli.output import compact, state
+from baton_sdk.cli.views import event_text
+from baton_sdk.log import Event
+from baton_sdk.run import Run
+
+_OUTPUT = frozenset({"stdout", "stderr"})
+_WIDTH = 88
+
+
+def timeline(run: Run, events: Sequence[Event]) -> Tree:
+    """The run, its attempts, and in each what happened when."""
+    head = Text.assemble(("run ", "dim"), (run.id, "bold"), "  ", state(run.state), f"  {len(events)} events")
+    tree = Tree(head, guide_style="dim")
+    began = events[0].ts
+    for attempt, said in itertools.groupby(events, key=lambda event: event.attempt):
+        branch = tree.add(Text(f"attempt {attempt}", style="bold"))
+        for kind, group in itertools.groupby(said, key=_kind):
+            entries = list(group)
+            since = f"{(entries[0].ts - began).total_seconds():+7.2f}s  "
+            if kind in _OUTPUT:
+                branch.add(Text.assemble((since, "dim"), _folded(kind, entries)))
+            else:
+                for entry in entries:
+                    text = Text.assemble((f"{entry.type:<9}", "bold cyan"), " ", _said(entry))
+                    branch.add(Text.assemble((since, "dim"), text))
+    return tree
+
+
+def _kind(event: Event) -> str:
+    return event.type if event.type in _OUTPUT else "said"
+
+
+def _folded(kind: str, entries: Sequence[Event]) -> Text:
+    took = (entries[-1].ts - entries[0].ts).total_seconds()
+    span = f"{entries[0].seq}..{entries[-1].seq}"
+    last = event_text(entries[-1]).plain
+    text = Text(f"{kind:<9} {len(entries)} lines in {took:.1f} s, events {span}; last: {last}")
+    text.truncate(_WIDTH, overflow="ellipsis")
+    return text
+
+
+def _said(event: Event) -> Text:
+    text = event_text(event) if event.type in {"start", "end"} else Text(compact(event.data))
+    text.truncate(_WIDTH, overflow="ellipsis")
+    return text

@@ -1,0 +1,73 @@
+"""``baton dev``: the whole service on this machine, out of this repository's checkout."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from baton_sdk.cli.session import Session
+from baton_sdk.errors import InvalidRequest
+
+MODULE = "infra.local"
+DEFAULT_PORT = 4437
+_NEEDS = ("moto", "starlette", "uvicorn")
+
+
+def dev(
+    session: Session,
+    port: Annotated[int, typer.Option("--port", "-p", help="Where to listen, on loopback.")] = DEFAULT_PORT,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="For the stack itself.")
+    ] = None,
+) -> None:
+    """Start the local stack: every function behind a real HTTP server, on an in-process DynamoDB.
+
+    Ctrl-C drains it. What it keeps is gone when it ends.
+
+    \b
+    Examples:
+      baton dev
+      baton dev --port 8080 -- --auth
+    """
+    root = checkout()
+    sys.stdout.flush()
+    # In our place, not under us: Ctrl-C, a supervisor's signals and the exit code are the stack's own.
+    os.execve(sys.executable, stack_command(port, more or ()), stack_environment(root))  # noqa: S606
+
+
+def stack_command(port: int, more: list[str] | tuple[str, ...] = ()) -> list[str]:
+    """The command that runs the local stack."""
+    return [sys.executable, "-m", MODULE, "--port", str(port), *more]
+
+
+def stack_environment(root: Path) -> dict[str, str]:
+    """The environment in which the checkout's packages are found from anywhere."""
+    places = [str(root), str(root / "layers/core/python"), str(root / "layers/sdk/python")]
+    if os.environ.get("PYTHONPATH"):
+        places.append(os.environ["PYTHONPATH"])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+
+
+def checkout() -> Path:
+    """The repository this client is part of. Raises InvalidRequest when there is none, or it lacks
+    packages."""
+    here = Path(__file__).resolve()
+    root = next((folder for folder in (*here.parents, Path.cwd()) if _holds_stack(folder)), None)
+    if root is None:
+        raise InvalidRequest("the local stack is not part of an installed client: use a checkout of Baton")
+    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidRequest(
+            f"the local stack needs {', '.join(missing)}, which {sys.executable} does not have: "
+            "`make demo` sets up an environment that does, or `pip install -r infra/local/requirements.txt`"
+        )
+    return root
+
+
+def _holds_stack(folder: Path) -> bool:
+    return (folder / "infra" / "local" / "__main__.py").is_file()

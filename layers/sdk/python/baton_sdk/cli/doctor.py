@@ -1,0 +1,133 @@
+"""``baton doctor``: does it work from here, and if not, what is in the way."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from baton_sdk.cli.session import REFUSED, Session
+from baton_sdk.client import Client
+from baton_sdk.errors import BatonError, NotAllowed
+from baton_sdk.retry import RetryPolicy
+
+SKEW_SECONDS = 5.0
+CONTRACT = "1"
+_ONE_TRY = RetryPolicy(attempts=1)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One check: passed, and what was found."""
+
+    check: str
+    ok: bool
+    found: str
+
+
+def doctor(
+    session: Session,
+    write: Annotated[
+        bool, typer.Option("--write", help="Also start, write, finish and delete a run of workflow doctor.")
+    ] = False,
+) -> None:
+    """Check the way to the service: reachable, healthy, clocks, token, contract; with --write a run's whole
+    life.
+
+    \b
+    Examples:
+      baton doctor
+      baton doctor --url https://baton.example.com --write
+    """
+    verdicts = []
+    with session.client(retry=_ONE_TRY, timeout=10.0) as client:
+        for verdict in examine(client, write=write):
+            verdicts.append(verdict)
+            if not session.out.as_json:
+                mark = ("ok    ", "green") if verdict.ok else ("FAILED", "bold red")
+                session.out.console.print(Text.assemble(mark, f"  {verdict.check:<14} {verdict.found}"))
+    passed = all(verdict.ok for verdict in verdicts)
+    if session.out.as_json:
+        checks = [vars(verdict) for verdict in verdicts]
+        session.out.document({"url": client.address.url, "ok": passed, "checks": checks})
+    if not passed:
+        raise typer.Exit(REFUSED)
+
+
+def examine(client: Client, *, write: bool, clock: Callable[[], float] = time.time) -> Iterator[Verdict]:
+    """Check after check; those that need a reachable service only follow when it is."""
+    reachable = _try("reachable", lambda: _health(client))
+    yield reachable
+    if not reachable.ok:
+        return
+    yield _clocks(client, clock)
+    yield _try("authorisation", lambda: _authorised(client))
+    yield _try("contract", lambda: _contract(client))
+    if write:
+        yield _try("a run's life", lambda: _round_trip(client))
+
+
+def _try(check: str, look: Callable[[], str]) -> Verdict:
+    try:
+        return Verdict(check, True, look())
+    except NotAllowed as error:
+        return Verdict(check, False, f"{error} (--token or BATON_TOKEN; --namespace or BATON_NAMESPACE)")
+    except BatonError as error:
+        return Verdict(check, False, str(error))
+
+
+def _health(client: Client) -> str:
+    began = time.monotonic()
+    status = client.health().get("status")
+    took = (time.monotonic() - began) * 1000
+    if status != "ok":
+        raise BatonError(f"{client.address.url} answers, but says it is {status!r}")
+    return f"{client.address.url} is ok, {took:.0f} ms"
+
+
+def _clocks(client: Client, clock: Callable[[], float]) -> Verdict:
+    told = client.date()
+    if told is None:
+        return Verdict("clock", True, "the service does not tell its time")
+    skew = clock() - email.utils.parsedate_to_datetime(told).timestamp()
+    found = f"this machine is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}"
+    return Verdict("clock", abs(skew) <= SKEW_SECONDS, found if abs(skew) >= 1 else "as the service's")
+
+
+def _authorised(client: Client) -> str:
+    next(client.list(page_size=1), None)
+    who = "with a token" if client.address.token else "without a token"
+    return f"may read namespace {client.address.namespace or 'of the token'} {who}"
+
+
+def _contract(client: Client) -> str:
+    info = client.openapi().get("info")
+    version = str(info.get("version", "")) if isinstance(info, dict) else ""
+    if version.split(".")[0] != CONTRACT:
+        raise BatonError(f"the service speaks contract {version or 'unknown'}, this client {CONTRACT}")
+    return f"version {version}"
+
+
+def _round_trip(client: Client) -> str:
+    began = time.monotonic()
+    run = client.start("doctor", mode="attached", inactivity_timeout_seconds=60).run
+    sent = {"text": "ü €", "numbers": [0.1, -0.0, 2**53 + 1], "empty": ""}
+    with client.writer(run.id, attempt=run.attempt) as writer:
+        writer.emit("doctor", sent)
+    client.finish(run.id, "completed", attempt=run.attempt)
+    events = list(client.follow(run.id))
+    if [event.type for event in events] != ["start", "doctor", "end"]:
+        raise BatonError(f"the log of {run.id} is not what was written: {[event.type for event in events]}")
+    if repr(events[1].data) != repr(dict(sorted(sent.items()))) and events[1].data != sent:
+        raise BatonError(f"the log gave back {events[1].data!r} for {sent!r}")
+    found = f"started, wrote, finished and read run {run.id} in {(time.monotonic() - began) * 1000:.0f} ms"
+    try:
+        client.delete(run.id)
+    except NotAllowed:
+        return f"{found}; it stays, deleting needs an operator"
+    return found

@@ -1,0 +1,142 @@
+"""The command line of ``baton exec``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from baton_sdk.cli.exec.drive import NOT_FOUND, Drive, Ending, Plan, command_name
+from baton_sdk.cli.exec.lines import Piece
+from baton_sdk.cli.exec.notices import Notices
+from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, RunId, Tags
+from baton_sdk.cli.session import REFUSED, Session
+from baton_sdk.cli.values import json_value
+from baton_sdk.client import Client
+from baton_sdk.run import Run
+
+
+def execute(
+    session: Session,
+    cmd: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command and its arguments.")],
+    workflow: Annotated[
+        str | None, typer.Option("--workflow", "-w", help="The workflow's name. Default: the command's.")
+    ] = None,
+    key: Key = None,
+    run_id: RunId = None,
+    input_: Input = None,
+    tag: Tags = None,
+    context_ref: ContextRef = None,
+    inactivity_timeout: InactivityTimeout = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Drive this run, a resumed one say.")
+    ] = None,
+    grace: Annotated[
+        float, typer.Option("--grace", metavar="SECONDS", min=0, help="From the signal to SIGKILL.")
+    ] = 10.0,
+    patience: Annotated[
+        float, typer.Option("--patience", metavar="SECONDS", min=0, help="How long to outlast an outage.")
+    ] = 600.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the command's own output.")] = False,
+) -> None:
+    """Run a command as a run: its output is the log, its exit code the ending.
+
+    A cancel reaches the command as SIGTERM, then SIGKILL. Ctrl-C is passed on and settles the run cancelled,
+    resumable; a second one kills. While the network is away the output is kept, and then the command waits.
+    The exit code is the command's own (128 and the number for a signal). With a --key that has started a run
+    before, nothing is run again: the exit code is that run's.
+
+    \b
+    Examples:
+      baton exec -- make test
+      baton exec --workflow nightly --key nightly-2026-11-29 --inactivity-timeout 600 -- ./nightly.sh
+      baton runs resume nightly-7 && baton exec --run nightly-7 -- ./nightly.sh
+    """
+    notices = Notices(quiet=quiet or session.out.as_json)
+    payload = json_value(input_, "--input")
+    if run is not None and (key or run_id or payload is not None or tag or workflow or context_ref):
+        raise typer.BadParameter(
+            "a run that exists has its input, tags and names already", param_hint="--run"
+        )
+    if shutil.which(cmd[0]) is None:
+        notices.warn(f"{cmd[0]}: command not found; nothing started")
+        raise typer.Exit(NOT_FOUND)
+    with session.client() as client:
+        if run is not None:
+            driven = _existing(client, run, notices)
+        else:
+            started = client.start(
+                workflow or workflow_name(cmd),
+                input={"command": list(cmd)} if payload is None else payload,
+                run_id=run_id,
+                context_ref=context_ref,
+                tags=tag or (),
+                mode="attached",
+                inactivity_timeout_seconds=inactivity_timeout,
+                idempotency_key=key,
+            )
+            driven = started.run
+            if not started.started:
+                raise typer.Exit(_told(session, driven, notices))
+        notices.say(f"run {driven.id}, attempt {driven.attempt}; `baton tail {driven.id}` follows it")
+        ending = _drive(session, client, driven, cmd, grace, patience, notices)
+    raise typer.Exit(ending.exit_code)
+
+
+def workflow_name(cmd: Sequence[str]) -> str:
+    """The command's own name as a workflow's: what a workflow's name can't have becomes a dash."""
+    name = re.sub(r"[^A-Za-z0-9._:/-]", "-", command_name(cmd)).lstrip("._:/-")
+    return name[:128] or "command"
+
+
+def _drive(
+    session: Session,
+    client: Client,
+    run: Run,
+    cmd: Sequence[str],
+    grace: float,
+    patience: float,
+    notices: Notices,
+) -> Ending:
+    plan = Plan(command=cmd, grace_seconds=grace, patience_seconds=patience)
+    out = session.out
+
+    def echo(name: str, piece: Piece) -> None:
+        out.line({"type": name, "data": piece.data()})
+
+    if out.as_json:
+        out.line({"type": "run", "run": run.raw})
+    ending = Drive(client, run, plan, notices, echo if out.as_json else None).to_the_end()
+    if out.as_json:
+        told: Any = ending.run.raw if ending.run is not None else None
+        out.line({"type": "outcome", "run": told, "finished": ending.finished, "exit_code": ending.exit_code})
+    elif ending.finished and ending.run is not None:
+        notices.say(f"run {ending.run.id} {ending.run.state}")
+    return ending
+
+
+def _existing(client: Client, run_id: str, notices: Notices) -> Run:
+    run = client.get(run_id).run
+    if run.terminal:
+        notices.warn(f"{run.id} has ended ({run.state}): `baton runs resume {run.id}` opens it again")
+    elif run.state != "running" or run.lease is not None:
+        notices.warn(f"{run.id} is {run.state}, for a worker to drive")
+    else:
+        return run
+    raise typer.Exit(REFUSED)
+
+
+def _told(session: Session, run: Run, notices: Notices) -> int:
+    """The exit code for a run that this key had started before."""
+    if session.out.as_json:
+        session.out.line({"type": "run", "run": run.raw})
+    if not run.terminal:
+        notices.warn(f"this key has started {run.id} before, and it is {run.state}: not started again")
+        return REFUSED
+    notices.say(f"this key has run before: {run.id} {run.state}")
+    if run.state == "completed":
+        return 0
+    return run.code or REFUSED

@@ -1,0 +1,227 @@
+"""Drives a run with a command: start it, carry its output, pass signals on, and settle the run whatever
+happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import IO, Any
+
+from baton_sdk.cli.exec import watch
+from baton_sdk.cli.exec.child import Child, Result, Stopper
+from baton_sdk.cli.exec.lines import Piece
+from baton_sdk.cli.exec.notices import Notices
+from baton_sdk.cli.exec.pump import Pump
+from baton_sdk.client import Client
+from baton_sdk.errors import BatonError, LeaseLost, RunTerminal
+from baton_sdk.log import START
+from baton_sdk.retry import RetryPolicy
+from baton_sdk.run import Run
+from baton_sdk.writer import Writer
+
+INTERRUPT = "interrupt"
+LOG_LOST = "log lost"
+CANCELLING = frozenset({watch.CANCEL, INTERRUPT})
+
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The command and how patient to be with it and with the network."""
+
+    command: Sequence[str]
+    grace_seconds: float
+    patience_seconds: float
+    drain_seconds: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What became of the run and what ``exec`` exits with. ``run`` is None when nobody could be told."""
+
+    exit_code: int
+    run: Run | None
+    finished: bool
+
+
+class Drive:
+    """One command driving one run."""
+
+    def __init__(
+        self,
+        client: Client,
+        run: Run,
+        plan: Plan,
+        notices: Notices,
+        echo: Callable[[str, Piece], None] | None,
+    ) -> None:
+        self._client = client
+        self._run = run
+        self._plan = plan
+        self._notices = notices
+        self._echo = echo
+        self._retry = RetryPolicy(attempts=None, patience_seconds=plan.patience_seconds)
+        self._signals = 0
+        self._stopper: Stopper | None = None
+        self._writer: Writer | None = None
+        self._log_lost: BatonError | None = None
+
+    def to_the_end(self) -> Ending:
+        """Run the command and settle the run."""
+        with self._signals_taken():
+            try:
+                return self._to_the_end()
+            except KeyboardInterrupt:
+                self._notices.warn(f"gave up, {self._run.id} is not settled: `baton finish` does that")
+                return Ending(exit_code=128 + signal.SIGINT, run=None, finished=False)
+
+    def _to_the_end(self) -> Ending:
+        if self._run.cancel_requested is not None:
+            self._notices.warn("a cancel was asked for before the command began: not started")
+            return self._settle({"status": "cancelled", "resumable": True}, exit_code=1)
+        try:
+            child = Child(self._plan.command, self._environment())
+        except OSError as exc:
+            code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
+            self._notices.warn(f"can't run {self._plan.command[0]}: {exc.strerror}")
+            error = {"message": str(exc), "type": "spawn"}
+            return self._settle({"status": "failed", "code": code, "error": error}, exit_code=code)
+        result = self._carry(child)
+        if isinstance(self._log_lost, LeaseLost):
+            self._notices.warn(f"another driver has taken over {self._run.id}: stopped, nothing settled")
+            return Ending(exit_code=result.exit_code, run=self._log_lost.run, finished=False)
+        return self._settle(self._outcome(result), exit_code=result.exit_code)
+
+    def _carry(self, child: Child) -> Result:
+        """The command from its first to its last byte, all of it in the log when this returns."""
+        self._stopper = Stopper(child, self._plan.grace_seconds)
+        self._writer = self._client.writer(
+            self._run.id, attempt=self._run.attempt, retry=self._retry, listener=self._notices.outage
+        )
+        follower = self._client.follow(self._run.id, self._run.next_offset or START, retry=self._retry)
+        lookout = watch.Watch(follower, self._react)
+        lookout.start()
+        through: dict[str, IO[bytes]] = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
+        pump = Pump(child, self._emit, {} if self._echo else through, drain_seconds=self._plan.drain_seconds)
+        try:
+            if not pump.run():
+                self._notices.warn("the command left processes behind that hold its output: not waiting")
+            result = child.result()
+            self._stopper.done()
+            if self._stopper.reason is not None:
+                self._stopper.kill()  # what the command left of its group was to stop, too
+            lookout.off()
+            self._close_log()
+            return result
+        except BaseException:
+            self._stopper.kill()
+            self._writer.abort()
+            raise
+        finally:
+            lookout.off()
+            self._stopper.done()
+            child.close()
+
+    def _emit(self, name: str, piece: Piece) -> None:
+        if self._echo is not None:
+            self._echo(name, piece)
+        if self._log_lost is not None or self._writer is None:
+            return
+        try:
+            self._writer.emit(name, piece.data())
+        except BatonError as error:
+            self._lose_log(error)
+
+    def _close_log(self) -> None:
+        if self._writer is None or self._log_lost is not None:
+            return
+        try:
+            self._writer.close()
+        except BatonError as error:
+            self._lose_log(error)
+
+    def _lose_log(self, error: BatonError) -> None:
+        # Without a log there is no run to drive: a fenced-out or unheard driver stops.
+        self._log_lost = error
+        self._notices.warn(f"the log takes no more: {error}; stopping the command")
+        if self._stopper is not None:
+            self._stopper.stop(LOG_LOST)
+
+    def _react(self, what: str, why: str) -> None:
+        if self._stopper is not None:
+            self._notices.say(f"{why}; stopping the command")
+            self._stopper.stop(what)
+
+    def _outcome(self, result: Result) -> dict[str, Any]:
+        known: dict[str, Any] = {"code": result.code, "signal": result.signal}
+        reason = self._stopper.reason if self._stopper is not None else None
+        if reason in CANCELLING:
+            return {"status": "cancelled", "resumable": True, **known}
+        if self._log_lost is not None and not isinstance(self._log_lost, RunTerminal):
+            error = {"message": f"the log could not be written: {self._log_lost}"[:1000], "type": "log"}
+            return {"status": "failed", "resumable": True, "error": error, **known}
+        if result.code == 0:
+            return {"status": "completed", **known}
+        message = f"killed by {result.signal}" if result.signal else f"exit code {result.code}"
+        kind = "signal" if result.signal else "exit"
+        return {"status": "failed", "error": {"message": message, "type": kind}, **known}
+
+    def _settle(self, outcome: Mapping[str, Any], *, exit_code: int) -> Ending:
+        try:
+            answer = self._client.finish(
+                self._run.id,
+                attempt=self._run.attempt,
+                retry=self._retry,
+                listener=self._notices.outage,
+                **outcome,
+            )
+        except BatonError as error:
+            self._notices.warn(f"{self._run.id} is not settled as {outcome['status']}: {error}")
+            return Ending(exit_code=exit_code or 1, run=error.run, finished=False)
+        if not answer.finished:
+            self._notices.warn(f"{self._run.id} had been settled before, as {answer.run.state}")
+        return Ending(exit_code=exit_code, run=answer.run, finished=answer.finished)
+
+    def _environment(self) -> dict[str, str]:
+        address = self._client.address
+        told = {
+            "BATON_URL": address.url,
+            "BATON_NAMESPACE": address.namespace,
+            "BATON_RUN_ID": self._run.id,
+            "BATON_ATTEMPT": str(self._run.attempt),
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+    @contextmanager
+    def _signals_taken(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """First: pass it on, with a grace. Second: kill. Third: leave at once, the run unsettled."""
+        self._signals += 1
+        if self._signals >= 3:
+            raise KeyboardInterrupt
+        if self._stopper is None:
+            return
+        if self._signals == 1:
+            self._stopper.stop(INTERRUPT, number)
+        else:
+            self._stopper.kill()
+
+
+def command_name(command: Sequence[str]) -> str:
+    """A command's own name, without its folder."""
+    return os.path.basename(command[0])  # noqa: PTH119 - a command, not a file's path

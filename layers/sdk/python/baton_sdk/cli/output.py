@@ -1,0 +1,135 @@
+"""Everything a command says: JSON for programs, tables for a terminal, tab-separated lines for a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from baton_sdk.errors import BatonError, InvalidRequest, NotAllowed, Unreachable
+
+STATE_COLOURS = {
+    "pending": "yellow",
+    "running": "cyan",
+    "suspended": "magenta",
+    "completed": "green",
+    "failed": "red",
+    "cancelled": "dark_orange",
+    "dead": "bold red",
+}
+
+
+class Output:
+    """Results go to stdout, what is said about them to stderr."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.console = Console(highlight=False, soft_wrap=True)
+        self.notes = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    @property
+    def for_person(self) -> bool:
+        """Whether a person is looking at a terminal."""
+        return self.console.is_terminal and not self.as_json
+
+    def document(self, value: Any) -> None:
+        """One JSON document, as ``--json`` promises: indented for a person, on one line for a program."""
+        self.write(json.dumps(value, ensure_ascii=False, indent=2 if self.console.is_terminal else None))
+
+    def line(self, value: Any) -> None:
+        """One JSON line of a stream, out at once."""
+        self.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+    def write(self, text: str) -> None:
+        """Plain text and a line's end, to stdout, at once."""
+        raw = f"{text}\n".encode(errors="backslashreplace")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+
+    def note(self, text: str) -> None:
+        """Something about the work, for whoever watches."""
+        self.notes.print(Text(text, style="dim"))
+
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None
+    ) -> None:
+        """A table for a terminal, tab-separated lines without a head for a pipe."""
+        if not self.console.is_terminal:
+            for row in rows:
+                self.write("\t".join(_plain(cell) for cell in row))
+            return
+        table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+        for column in columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*(cell if isinstance(cell, Text) else _plain(cell) for cell in row))
+        self.console.print(table, soft_wrap=False)
+
+    def facts(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        """Names and values, those without a value left out."""
+        kept = [(name, value) for name, value in pairs if value not in (None, "", (), [])]
+        if not self.console.is_terminal:
+            self.table((), kept)
+            return
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(style="dim")
+        table.add_column(overflow="fold")
+        for name, value in kept:
+            table.add_row(name, value if isinstance(value, Text) else _plain(value))
+        self.console.print(table, soft_wrap=False)
+
+    def error(self, error: BatonError) -> None:
+        """Why a command failed, with what helps to go on."""
+        if self.as_json:
+            document = json.dumps({"error": error.as_json()}, ensure_ascii=False)
+            sys.stderr.write(document + "\n")
+            return
+        self.notes.print(Text.assemble(("error: ", "bold red"), error.detail))
+        for field in error.errors:
+            self.notes.print(Text(f"  {field}"))
+        for line in _hints(error):
+            self.notes.print(Text(f"  {line}", style="dim"))
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """A spinner while something takes its time; nothing where nobody looks."""
+        if self.notes.is_terminal and not self.as_json:
+            with self.notes.status(what):
+                yield
+        else:
+            yield
+
+
+def state(name: str) -> Text:
+    """A state in its colour."""
+    return Text(name, style=STATE_COLOURS.get(name, ""))
+
+
+def compact(value: Any, limit: int | None = None) -> str:
+    """A payload on one line, cut to ``limit`` characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else str(value)
+
+
+def _hints(error: BatonError) -> Iterator[str]:
+    if error.run is not None:
+        yield f"run {error.run.id} is {error.run.state} (attempt {error.run.attempt})"
+    if isinstance(error, Unreachable):
+        yield "is it running? `baton dev` starts one on this machine; --url or BATON_URL names another"
+    if isinstance(error, NotAllowed):
+        yield "--token or BATON_TOKEN names the token, --namespace or BATON_NAMESPACE the tenant"
+    if error.request_id and not isinstance(error, InvalidRequest):
+        yield f"request id {error.request_id}"

@@ -1,0 +1,79 @@
+"""``baton start``: start a run, once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, RunId, Tags
+from baton_sdk.cli.output import state
+from baton_sdk.cli.session import REFUSED, Session
+from baton_sdk.cli.values import json_value
+from baton_sdk.cli.views import outcome, show_run
+
+
+def start(
+    session: Session,
+    workflow: Annotated[str, typer.Argument(help="The workflow's name.")],
+    input_: Input = None,
+    key: Key = None,
+    run_id: RunId = None,
+    tag: Tags = None,
+    context_ref: ContextRef = None,
+    agent_id: Annotated[str | None, typer.Option("--agent-id", help="Who asks, in your words.")] = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", help="attached (you drive it) or queued (a worker does).")
+    ] = None,
+    inactivity_timeout: InactivityTimeout = None,
+    max_attempts: Annotated[int | None, typer.Option("--max-attempts", help="1 to 100.")] = None,
+    available_at: Annotated[
+        str | None, typer.Option("--available-at", help="Not before this time (queued runs).")
+    ] = None,
+    priority: Annotated[int | None, typer.Option("--priority", help="0 to 9, higher first.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for its end; exit 1 unless it completed.")
+    ] = False,
+) -> None:
+    """Start a run of WORKFLOW.
+
+    With --key the same command sent twice starts one run and shows it both times.
+
+    \b
+    Examples:
+      baton start build --input '{"commit": "4f1c"}'
+      baton start nightly --key nightly-2026-11-29 --input @params.json
+      echo '[1, 2]' | baton start sum --input - --json
+    """
+    payload = json_value(input_, "--input")
+    with session.client() as client:
+        started = client.start(
+            workflow,
+            input=payload,
+            run_id=run_id,
+            context_ref=context_ref,
+            agent_id=agent_id,
+            tags=tag or (),
+            mode=mode,
+            inactivity_timeout_seconds=inactivity_timeout,
+            max_attempts=max_attempts,
+            available_at=available_at,
+            priority=priority,
+            idempotency_key=key,
+        )
+        run = started.run
+        if not started.started:
+            session.out.note(f"this key had started it before: it is {run.state} now")
+        if wait and not run.terminal:
+            with session.out.waiting(f"waiting for {run.id}"):
+                run = client.wait(run.id)
+    if session.out.as_json:
+        session.out.document({"run": run.raw, "started": started.started})
+    elif wait:
+        session.out.console.print(outcome(run))
+    elif session.out.for_person:
+        show_run(session.out, run)
+    else:
+        session.out.table((), [(run.id, state(run.state))])
+    if wait and run.state != "completed":
+        raise typer.Exit(REFUSED)

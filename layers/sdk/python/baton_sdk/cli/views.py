@@ -1,0 +1,119 @@
+"""How runs and events look to a person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from baton_sdk.cli.output import Output, compact, state
+from baton_sdk.log import Event
+from baton_sdk.run import Run, RunDetail
+
+RUN_COLUMNS = ("ID", "WORKFLOW", "STATE", "ATTEMPT", "CREATED", "ENDED", "TAGS")
+
+_TYPE_COLOURS = {"stdout": "", "stderr": "yellow", "cancel": "dark_orange", "error": "red"}
+_OUTCOME = ("code", "signal", "error", "output")
+
+
+def run_row(run: Run) -> tuple[Any, ...]:
+    """A run in a list."""
+    times = (when(run.created_at), when(run.ended_at))
+    return (run.id, run.workflow, state(run.state), run.attempt, *times, ",".join(run.tags))
+
+
+def show_run(out: Output, run: Run) -> None:
+    """A run alone."""
+    out.facts(
+        (
+            ("id", run.id),
+            ("workflow", run.workflow),
+            ("state", state(run.state)),
+            ("attempt", run.attempt),
+            ("mode", run.mode),
+            ("created", when(run.created_at)),
+            ("ended", when(run.ended_at)),
+            ("input", _payload(run.input)),
+            ("output", _payload(run.output)),
+            ("error", _payload(run.error)),
+            ("code", run.code),
+            ("signal", run.signal),
+            ("resumable", "yes" if run.resumable else None),
+            ("session_ref", run.session_ref),
+            ("tags", ", ".join(run.tags)),
+            ("context_ref", run.context_ref),
+            ("agent_id", run.agent_id),
+            ("cancel requested", _cancel(run)),
+            ("lease", f"{run.lease.worker_id} until {when(run.lease.expires_at)}" if run.lease else None),
+            ("triggered by", run.triggered_by.run_id if run.triggered_by else None),
+            ("continued from", run.continued_from),
+            ("continued as", run.continued_as),
+            ("inactivity timeout", _seconds(run.inactivity_timeout_seconds)),
+            ("next offset", run.next_offset),
+        )
+    )
+
+
+def show_detail(out: Output, detail: RunDetail) -> None:
+    """A run with what hangs on it."""
+    show_run(out, detail.run)
+    if detail.waits_for:
+        rows = [(w.kind, when(w.until) or w.run_id or w.event, w.run_state) for w in detail.waits_for]
+        out.table(("WAITS FOR", "WHAT", "STATE"), rows)
+    if detail.awaited_by:
+        out.table(("AWAITED BY", "STATE"), detail.awaited_by)
+    if detail.deliveries:
+        columns = ("SUBSCRIBER", "EVENT", "DELIVERY", "RUN", "STATE")
+        out.table(
+            columns, [(d.subscriber, d.event, d.state, d.run_id, d.run_state) for d in detail.deliveries]
+        )
+
+
+def outcome(run: Run) -> Text:
+    """How a run ended, on one line."""
+    said = [
+        f"{name} {compact(getattr(run, name), 200)}" for name in _OUTCOME if getattr(run, name) is not None
+    ]
+    return Text.assemble("run ", (run.id, "bold"), " ", state(run.state), *((", " + part) for part in said))
+
+
+def event_text(event: Event) -> Text:
+    """What an event says, without its time and type."""
+    data = event.data
+    if isinstance(data, dict) and isinstance(data.get("line"), str):
+        # A command's own colours come through; what else it may send to a terminal does not.
+        return Text.from_ansi(data["line"])
+    if event.type == "start" and isinstance(data, dict):
+        return Text(f"{data.get('workflow')} {compact(data.get('input'), 200)}", style="bold")
+    if event.type == "end" and isinstance(data, dict):
+        said = [f"{name} {compact(data[name], 200)}" for name in _OUTCOME if data.get(name) is not None]
+        return Text.assemble(state(str(data.get("status"))), *((", " + part) for part in said))
+    return Text("" if data is None else compact(data))
+
+
+def event_line(event: Event, began: datetime | None) -> Text:
+    """An event on one line, its time counted from ``began``."""
+    since = "" if began is None else f"{(event.ts - began).total_seconds():+8.2f}s"
+    style = _TYPE_COLOURS.get(event.type, "bold cyan")
+    head = Text.assemble((since, "dim"), "  ", (f"{event.type:<9}", style), " ")
+    return head + event_text(event)
+
+
+def when(moment: datetime | None) -> str | None:
+    """A time as a person reads it: local, to the second."""
+    return None if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _cancel(run: Run) -> str | None:
+    if run.cancel_requested is None:
+        return None
+    return f"{when(run.cancel_requested.at)} {run.cancel_requested.reason or ''}".rstrip()
+
+
+def _payload(value: Any) -> str | None:
+    return None if value is None else compact(value, 2000)
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else ("never" if value == 0 else f"{value:g} s")
