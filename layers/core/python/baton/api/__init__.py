@@ -1,0 +1,1 @@
+"""HTTP: the contract, what comes in, what goes out. Decides nothing."""

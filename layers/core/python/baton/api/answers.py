@@ -1,0 +1,195 @@
+"""What answers say. A run carries every field always: null, ``[]``, 0 or false where empty."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from baton.domain.states import Mode, State
+
+Time = Annotated[
+    str, Meta(description="RFC 3339, UTC, milliseconds.", extra_json_schema={"format": "date-time"})
+]
+Json = Annotated[Raw, Meta(description="Any JSON.")]
+
+
+class CancelRequested(Struct, frozen=True):
+    """A latched intent to cancel."""
+
+    at: Time
+    reason: str | None
+
+
+class LeaseHeld(Struct, frozen=True):
+    """Who drives the run, and until when unless renewed."""
+
+    worker_id: str
+    expires_at: Time
+
+
+class TriggeredBy(Struct, frozen=True):
+    """The ending that started the run."""
+
+    run_id: str
+    workflow: str
+    event: str
+    attempt: int
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A run. ``input``, ``output``, ``error`` and ``next_offset`` are null in lists."""
+
+    id: str
+    namespace: str
+    workflow: str
+    state: State
+    attempt: int
+    mode: Mode
+    context_ref: str | None
+    agent_id: str | None
+    tags: tuple[str, ...]
+    input: Json
+    output: Json
+    error: Annotated[Raw, Meta(extra_json_schema={"type": ["object", "null"]})]
+    code: int | None
+    signal: str | None
+    resumable: bool
+    session_ref: str | None
+    priority: int
+    created_at: Time
+    started_at: Time | None
+    updated_at: Time
+    ended_at: Time | None
+    available_at: Time | None
+    inactivity_timeout_seconds: float
+    max_attempts: int
+    cancel_requested: CancelRequested | None
+    lease: LeaseHeld | None
+    triggered_by: TriggeredBy | None
+    depth: int
+    continued_from: str | None
+    continued_as: str | None
+    next_offset: str | None
+    traceparent: str | None
+
+
+class Started(Struct, frozen=True):
+    """The run, and whether this request made it."""
+
+    run: Run
+    started: bool
+
+
+class Delivery(Struct, frozen=True):
+    """What became of one subscriber the run's ending was owed to."""
+
+    subscriber: str
+    event: str
+    attempt: int
+    state: Literal["owed", "started", "coalesced", "declined", "failed"]
+    run_id: str | None
+    run_state: State | None
+    error: str | None
+    at: Time
+
+
+class Awaited(Struct, frozen=True):
+    """A time, a run or an event that the run waits for."""
+
+    kind: Literal["time", "run", "event"]
+    until: Time | UnsetType = UNSET
+    run_id: str | UnsetType = UNSET
+    run_state: State | UnsetType = UNSET
+    event: str | UnsetType = UNSET
+
+
+class Awaiting(Struct, frozen=True):
+    """A run that waits for this one."""
+
+    run_id: str
+    run_state: State
+
+
+class RunDetail(Struct, frozen=True):
+    """A run and all around it."""
+
+    run: Run
+    deliveries: tuple[Delivery, ...] = ()
+    subscribers: tuple[str, ...] = ()
+    waits_for: tuple[Awaited, ...] = ()
+    awaited_by: tuple[Awaiting, ...] = ()
+
+
+class RunsPage(Struct, frozen=True):
+    """Some runs, newest first. Only the absence of ``next_token`` is the end."""
+
+    runs: list[Run]
+    next_token: str | UnsetType = UNSET
+
+
+class Waited(Struct, frozen=True):
+    """The run now, and whether it has settled."""
+
+    run: Run
+    terminal: bool
+
+
+class Finished(Struct, frozen=True):
+    """The run, and whether this very request settled it, now or before its reply was lost."""
+
+    run: Run
+    finished: bool
+
+
+class Cancelled(Struct, frozen=True):
+    """The run after a cancel: settled, or with the intent latched."""
+
+    run: Run
+
+
+class Resumed(Struct, frozen=True):
+    """The run, and whether this request began its attempt."""
+
+    run: Run
+    resumed: bool
+
+
+class Message(Struct, frozen=True):
+    """One entry of a run's log."""
+
+    run_id: str
+    seq: int
+    attempt: int
+    type: str
+    ts: Time
+    data: Json
+
+
+class Health(Struct, frozen=True):
+    """The service answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class FieldError(Struct, frozen=True):
+    """A field that can't be right: where (``body``, ``query``, ``header``, and the path into it), and why."""
+
+    loc: list[str | int]
+    msg: str
+
+
+class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A refusal (RFC 9457). ``run`` is the present truth where the refusal is about it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldError] = []
+    run: Run | None = None
+    retryable: bool = False
+
+
+Document = dict[str, Any]
+"""The OpenAPI document."""

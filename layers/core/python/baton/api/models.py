@@ -1,0 +1,145 @@
+"""What requests may say: bodies and queries, each field with its bounds. OpenAPI is made from these."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from baton.api.patterns import EntryType, Ref, RunId, Signal, Tag, Workflow
+from baton.domain.states import Mode, State
+
+MAX_SAFE = 2**53 - 1
+"""The largest integer that every JSON reader keeps."""
+
+Payload = Annotated[
+    Any, Meta(description="Any JSON; comes back as it was sent. At most 256 KB of canonical JSON.")
+]
+Time = Annotated[datetime, Meta(tz=True)]
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE)]
+
+
+class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A JSON object. Unknown fields are refused; null means absent, save in a payload."""
+
+
+class StartRun(Body):
+    """A wish for a run."""
+
+    workflow: Workflow
+    run_id: RunId | None = None
+    input: Payload = None
+    context_ref: Ref | None = None
+    agent_id: Ref | None = None
+    tags: Annotated[list[Tag], Meta(max_length=16)] | None = None
+    mode: Mode | None = None
+    inactivity_timeout_seconds: (
+        Annotated[
+            float,
+            Meta(ge=0, le=2_592_000, extra_json_schema={"anyOf": [{"const": 0}, {"minimum": 1}]}),
+        ]
+        | None
+    ) = None
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
+    available_at: Time | None = None
+    priority: Annotated[int, Meta(ge=0, le=9)] | None = None
+
+
+class FinishStatus(StrEnum):
+    """How a driver may say that its run ended, common spellings included."""
+
+    COMPLETED = "completed"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    CANCELED = "canceled"
+
+    @property
+    def state(self) -> State:
+        """The state it means: spellings are taken, never stored."""
+        return _STATES[self]
+
+
+_STATES = {
+    FinishStatus.COMPLETED: State.COMPLETED,
+    FinishStatus.SUCCEEDED: State.COMPLETED,
+    FinishStatus.FAILED: State.FAILED,
+    FinishStatus.CANCELLED: State.CANCELLED,
+    FinishStatus.CANCELED: State.CANCELLED,
+}
+
+
+class RunError(Body):
+    """Why a run did not complete."""
+
+    message: str
+    type: str | None = None
+    stack: str | None = None
+
+
+class FinishRun(Body):
+    """A driver's word that its run is over."""
+
+    status: FinishStatus
+    output: Payload = None
+    error: RunError | None = None
+    code: Annotated[int, Meta(ge=-MAX_SAFE, le=MAX_SAFE)] | None = None
+    signal: Signal | None = None
+    resumable: bool | None = None
+    session_ref: Ref | None = None
+
+
+class CancelRun(Body):
+    """A wish that a run end. ``force`` does not wait for its driver."""
+
+    reason: Annotated[str, Meta(description="At most 1 KB of canonical JSON.")] | None = None
+    force: bool | None = None
+
+
+class ResumeRun(Body):
+    """A wish that a settled run go on. ``force`` also takes one that is not resumable."""
+
+    force: bool | None = None
+
+
+class NewMessage(Body):
+    """One message for a run's log. The types Baton writes itself are refused."""
+
+    type: EntryType
+    data: Payload = None
+
+
+class RunsQuery(Body):
+    """Which runs to list."""
+
+    workflow: Workflow | None = None
+    state: list[State] | None = None
+    context_ref: Ref | None = None
+    tag: Tag | None = None
+    since: Time | None = None
+    until: Time | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    next_token: Annotated[str, Meta(max_length=2048)] | None = None
+
+
+class WaitQuery(Body):
+    """How long to wait for a run to settle."""
+
+    timeout_seconds: Annotated[float, Meta(ge=0, le=25)] = 20
+
+
+class Live(StrEnum):
+    """How a reader waits for what is not there yet."""
+
+    LONG_POLL = "long-poll"
+    SSE = "sse"
+
+
+class StreamQuery(Struct, frozen=True, kw_only=True):
+    """Where to read a log from. Parameters that are not ours are ignored, as the protocol's readers expect."""
+
+    offset: Annotated[str, Meta(max_length=64)] | None = None
+    live: Live | None = None
+    cursor: Annotated[str, Meta(pattern=r"^[0-9]{1,15}\Z")] | None = None

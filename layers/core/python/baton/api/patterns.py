@@ -1,0 +1,31 @@
+"""The domain's names as constraints of request models: the whole string, no trailing newline let by."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from baton.domain import names
+
+END = r"\Z"
+"""How Python says "the end, and nothing after it"; JSON Schema says ``$``."""
+
+
+def whole(pattern: str) -> str:
+    """A domain pattern for ``re.search``, which is what msgspec does with it."""
+    return pattern.removesuffix("$") + END
+
+
+def _printable(most: int, least: int = 1) -> Meta:
+    return Meta(min_length=least, max_length=most, pattern=whole(names.PRINTABLE))
+
+
+Workflow = Annotated[str, Meta(pattern=whole(names.WORKFLOW))]
+RunId = Annotated[str, Meta(pattern=whole(names.RUN_ID).replace("^", "^(?![khb]~)", 1))]
+"""An id that a caller may ask for: those Baton derives are its own."""
+Tag = Annotated[str, _printable(64)]
+Ref = Annotated[str, _printable(256)]
+"""context_ref, agent_id, session_ref, Producer-Id."""
+Signal = Annotated[str, _printable(64)]
+EntryType = Annotated[str, Meta(pattern=whole(names.ENTRY_TYPE))]
