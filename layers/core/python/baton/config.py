@@ -25,7 +25,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace_seconds: float = 60
     tail_memory_seconds: float = 60
     purge_delay_seconds: float = 600
-    """After a life of a run id ended, before its log is removed: longer than anyone remembers a tail of it."""
+    """After a life of a run id ended, before its log is removed: longer than a tail of it is remembered."""
     poll_seconds: float = 0.5
     """Between two looks of a live read."""
     long_poll_seconds: float = 20
@@ -36,7 +36,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
-        """Read ``BATON_*``. Raises msgspec.ValidationError or KeyError when a setting is missing or malformed."""
+        """Read ``BATON_*``. Raises msgspec.ValidationError or KeyError when a setting is missing or
+        malformed."""
         given = {
             field.name: env[name]
             for field in msgspec.structs.fields(cls)

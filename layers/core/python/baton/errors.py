@@ -51,7 +51,7 @@ class BatonError(Exception):
 
 
 class InvalidRequest(BatonError):
-    """The request can't be right as it stands. ``errors`` names the fields: ``{"loc": [...], "msg": ...}``."""
+    """The request can't be right as it stands. ``errors`` names the fields: ``{"loc": […], "msg": …}``."""
 
     slug = "invalid-request"
 

@@ -1,1 +1,1 @@
-"""The pure middle: what runs and logs are, and what each command does to them. No clock, no I/O, no chance."""
+"""The pure middle: what runs and logs are, and what each command does to them. Time is handed in."""

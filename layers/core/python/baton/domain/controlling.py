@@ -15,9 +15,11 @@ from baton.errors import InFlight
 def decide_cancel(
     run: Run, *, reason: str | None, force: bool, rev: str, now: Millis, grace_seconds: float
 ) -> Step | Outcome | None:
-    """What a cancel does: latch on a driven run, settle one that nobody drives or that is forced, else (None) nothing.
+    """What a cancel does: latch on a driven run, settle one that nobody drives or that is forced, else (None)
+    nothing.
 
-    The first intent stands: a second cancel changes nothing, a forced one settles under the first one's reason.
+    The first intent stands: a second cancel changes nothing, a forced one settles under the first one's
+    reason.
     """
     command = Command.FORCE_CANCEL if force else Command.CANCEL
     if cell(command, run.state).verdict is not Verdict.ACT:
@@ -33,8 +35,8 @@ def decide_cancel(
 
 
 def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Millis) -> Step | None:
-    """What a resume does: attempt + 1 on a terminal run that is resumable (or any but a completed one, forced)
-    and was not continued as new; else (None) nothing."""
+    """What a resume does: attempt + 1 on a terminal run that is resumable (or any but a completed one,
+    forced) and was not continued as new; else (None) nothing."""
     command = Command.FORCE_RESUME if force else Command.RESUME
     if cell(command, run.state).verdict is not Verdict.ACT or run.continued_as is not None:
         return None

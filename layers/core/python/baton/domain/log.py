@@ -1,8 +1,8 @@
 """A run's log: its items, the header each carries forward, and the word on an append.
 
-One item holds a batch of entries in the slot named by its first sequence number. Whoever writes an item copies
-the header of the one before, so the newest item alone says whether, and for whom, the log is open; and a put that
-found its slot free proves that the item before it was the newest (DESIGN: one conditional put).
+One item holds a batch of entries in the slot named by its first sequence number. Whoever writes an item
+copies the header of the one before, so the newest item alone says whether, and for whom, the log is open; and
+a put that found its slot free proves that the item before it was the newest (DESIGN: one conditional put).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class ProducerState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Header(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """What each item carries forward. ``closed``: the last entry is ``end``. ``cancel``: an intent is latched.
-    ``closing_until``: a settle asks appenders to wait till then (0: none does)."""
+    """What each item carries forward. ``closed``: the last entry is ``end``. ``cancel``: an intent is
+    latched. ``closing_until``: a settle asks appenders to wait till then (0: none does)."""
 
     attempt: int = 1
     closed: bool = False
@@ -58,8 +58,8 @@ class Header(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     stream_seq: str | None = None
 
     def following(self, said: str, attempt: int) -> Header:
-        """The header of an item in which Baton says ``said`` to a run at ``attempt``. The states of producers stay
-        throughout, so that a late retry of an append of an earlier attempt is known for what it is."""
+        """The header of an item in which Baton says ``said`` to a run at ``attempt``. The states of producers
+        stay throughout, so that a late retry of an append of an earlier attempt is known for what it is."""
         quiet = replace(self, attempt=attempt, closing_until=0)
         match said:
             case "end":
@@ -123,12 +123,14 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def check_batch(entries: Sequence[Entry]) -> None:
-    """Raise unless ``entries`` make one append: PayloadTooLarge by the canonical bytes of their data, each and in
-    sum; InvalidRequest by their number."""
+    """Raise unless ``entries`` make one append: PayloadTooLarge by the canonical bytes of their data, each
+    and in sum; InvalidRequest by their number."""
     if not entries:
         raise InvalidRequest.at(["body"], "an append needs at least one message")
     if len(entries) > MAX_ENTRIES:
-        raise InvalidRequest.at(["body"], f"{len(entries)} messages in one append, over the limit of {MAX_ENTRIES}")
+        raise InvalidRequest.at(
+            ["body"], f"{len(entries)} messages in one append, over the limit of {MAX_ENTRIES}"
+        )
     check_size("data", sum(len(bytes(said.data)) for said in entries))
 
 
@@ -164,9 +166,9 @@ def decide_append(
 ) -> Decision:
     """The log's word on one append, from its newest header alone.
 
-    Order of the refusals: the fence is missing (InvalidRequest) -> duplicate -> LeaseLost -> RunTerminal -> the rest
-    (ProducerFenced, SequenceGap, StreamConflict). Whether the run is running is its row's to say: a tail is only
-    remembered while it was, and what ends that takes a slot.
+    Order of the refusals: the fence is missing (InvalidRequest) -> duplicate -> LeaseLost -> RunTerminal ->
+    the rest (ProducerFenced, SequenceGap, StreamConflict). Whether the run is running is its row's to say: a
+    tail is only remembered while it was, and what ends that takes a slot.
     """
     header = tail.header
     if attempt is None and (tail.fenced or header.attempt > 1):
@@ -185,7 +187,11 @@ def decide_append(
     if header.closing_until > now:
         return WaitOut(header.closing_until)
     producers = header.producers if producer is None else _advance(header.producers, producer, known, named)
-    if stream_seq is not None and header.stream_seq is not None and stream_seq.encode() <= header.stream_seq.encode():
+    if (
+        stream_seq is not None
+        and header.stream_seq is not None
+        and stream_seq.encode() <= header.stream_seq.encode()
+    ):
         raise StreamConflict(f"Stream-Seq {stream_seq!r} is not after the last one, {header.stream_seq!r}")
     return Accept(
         replace(
@@ -197,7 +203,9 @@ def decide_append(
     )
 
 
-def _state_of(states: Iterable[ProducerState], producer: Producer | None, attempt: int) -> ProducerState | None:
+def _state_of(
+    states: Iterable[ProducerState], producer: Producer | None, attempt: int
+) -> ProducerState | None:
     if producer is None:
         return None
     return next((s for s in states if s.id == producer.id and s.attempt == attempt), None)

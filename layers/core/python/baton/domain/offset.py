@@ -43,5 +43,7 @@ def parse(text: str) -> Offset:
         return BEGINNING
     form = _FORM.fullmatch(text)
     if form is None:
-        raise InvalidRequest.at(["query", "offset"], "not an offset: use one that an answer gave, '-1' or 'now'")
+        raise InvalidRequest.at(
+            ["query", "offset"], "not an offset: use one that an answer gave, '-1' or 'now'"
+        )
     return Offset(int(form[1]), int(form[2]))

@@ -39,8 +39,9 @@ class TriggeredBy(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How the current attempt ended. Output and error stand in the log entry at ``seq``. ``key`` and ``body`` tell
-    the request that settled it from every other: digests of its idempotency key and of its canonical body."""
+    """How the current attempt ended. Output and error stand in the log entry at ``seq``. ``key`` and ``body``
+    tell the request that settled it from every other: digests of its idempotency key and of its canonical
+    body."""
 
     seq: int
     at: Millis
@@ -55,9 +56,9 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are epoch milliseconds.
 
-    ``birth`` marks this life of the id, ``rev`` its last write (every write is conditional on the ``rev`` it read).
-    ``input`` is None when it stands in the log's item 0 instead (``input_in_log``). ``ending`` is None until the
-    attempt settles. ``due_at`` is a lower bound of when the sweep has to look.
+    ``birth`` marks this life of the id, ``rev`` its last write (every write is conditional on the ``rev`` it
+    read). ``input`` is None when it stands in the log's item 0 instead (``input_in_log``). ``ending`` is None
+    until the attempt settles. ``due_at`` is a lower bound of when the sweep has to look.
     """
 
     namespace: str
@@ -133,14 +134,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def watched_until(self, last_heard: Millis) -> Millis | None:
-        """When the inactivity watchdog strikes if nothing is heard after ``last_heard``; None when it is off."""
+        """When the inactivity watchdog strikes if nothing is heard after ``last_heard``; None: it is off."""
         if self.state is not State.RUNNING or not self.inactivity_timeout_seconds:
             return None
         return last_heard + millis(self.inactivity_timeout_seconds)
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What a decision writes: the row as it is to be, and the entry that goes into the log with it, if one does."""
+    """What a decision writes: the row as it is to be, and the entry that goes into the log with it."""
 
     run: Run
     said: Entry | None = None

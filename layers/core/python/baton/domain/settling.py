@@ -16,7 +16,8 @@ from baton.errors import IdempotencyMismatch, InFlight
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing request."""
+    """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing
+    request."""
 
     status: State
     output: bytes = NULL
@@ -49,14 +50,17 @@ class Stands(msgspec.Struct, frozen=True):
 
 
 def decide_finish(run: Run, command: Finish) -> Outcome | Stands:
-    """What a finish does to ``run``. Raises LeaseLost, InvalidRequest (no fence), InFlight and IdempotencyMismatch.
+    """What a finish does to ``run``. Raises LeaseLost, InvalidRequest (no fence), InFlight and
+    IdempotencyMismatch.
 
-    The first finish settles; a later one changes nothing. A pending run has no driver to finish it without a fence. A repeat of the request that settled is told so by its
-    key, or with a fence and no key by its body.
+    The first finish settles; a later one changes nothing. A pending run has no driver to finish it without a
+    fence. A repeat of the request that settled is told so by its key, or with a fence and no key by its body.
     """
     run.check_fence(command.attempt)
     if run.state is State.PENDING and command.attempt is None:
-        raise InFlight("the run is pending and nobody drives it: finish it under its attempt, or cancel it", run=run)
+        raise InFlight(
+            "the run is pending and nobody drives it: finish it under its attempt, or cancel it", run=run
+        )
     if cell(Command.FINISH, run.state).verdict is Verdict.ACT:
         return command.outcome
     ending, asked = run.ending, command.outcome

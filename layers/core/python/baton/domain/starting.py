@@ -13,8 +13,8 @@ from baton.errors import IdempotencyMismatch, InvalidRequest
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """A wish for a run. ``input`` is canonical JSON; ``body`` is the digest of the whole request's; ``key`` is the
-    caller's idempotency key as sent."""
+    """A wish for a run. ``input`` is canonical JSON; ``body`` is the digest of the whole request's; ``key``
+    is the caller's idempotency key as sent."""
 
     namespace: str
     workflow: str
@@ -34,7 +34,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Born(msgspec.Struct, frozen=True):
-    """A run about to be written: its row, and the first log entry where the input is too large for the row."""
+    """A run about to be written: its row, and the first log entry where the row can't hold the input."""
 
     run: Run
     first: Entry | None
@@ -88,7 +88,7 @@ def bear(command: Start, *, run_id: str, birth: str, rev: str, alias_id: str | N
 
 
 def start_entry(run: Run, input_: bytes) -> Entry:
-    """Entry 0 of the log: derived from the row while the input stands there, else written as the log's item 0."""
+    """Entry 0 of the log: derived from the row while the input stands there, else the log's item 0."""
     return entry(
         "start",
         {
@@ -105,7 +105,8 @@ FIRST_HEADER = Header(attempt=1)
 
 
 class Alias(msgspec.Struct, frozen=True):
-    """What stands at the id derived from a key that came with a run id of its own: the life that the key made."""
+    """What stands at the id derived from a key that came with a run id of its own: the life that the key
+    made."""
 
     run_id: str
     birth: str
@@ -116,5 +117,6 @@ def check_same_start(existing: Run, command: Start) -> None:
     """Raise IdempotencyMismatch when the key that made ``existing`` comes with another body (I7)."""
     if existing.start_body != command.body:
         raise IdempotencyMismatch(
-            "this Idempotency-Key was used with another body: repeat the first body, or take a new key", run=existing
+            "this Idempotency-Key was used with another body: repeat the first body, or take a new key",
+            run=existing,
         )

@@ -7,13 +7,13 @@ are the deciding function's and are named beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from baton.errors import Conflict, InFlight, RunTerminal, StreamConflict
 
 
-class State(str, Enum):
+class State(StrEnum):
     """Where a run stands."""
 
     PENDING = "pending"
@@ -33,14 +33,14 @@ class State(str, Enum):
 TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.DEAD})
 
 
-class Mode(str, Enum):
+class Mode(StrEnum):
     """Who drives: the caller that started it, or whoever claims it."""
 
     ATTACHED = "attached"
     QUEUED = "queued"
 
 
-class Command(str, Enum):
+class Command(StrEnum):
     """Everything that may be asked of a run that exists."""
 
     APPEND = "append"
@@ -82,7 +82,9 @@ def _act(*to: State) -> Cell:
     return Cell(Verdict.ACT, frozenset(to))
 
 
-def _row(pending: Cell, running: Cell, suspended: Cell, completed: Cell, other_terminal: Cell) -> Mapping[State, Cell]:
+def _row(
+    pending: Cell, running: Cell, suspended: Cell, completed: Cell, other_terminal: Cell
+) -> Mapping[State, Cell]:
     return {
         State.PENDING: pending,
         State.RUNNING: running,

@@ -1,4 +1,4 @@
-"""What is to be done with a run whose due time has come. Due times are lower bounds: who comes early moves them."""
+"""What is to be done with a run whose due time has come: a lower bound, which who comes early moves."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from baton.domain.states import Command, Verdict, cell
 def decide_due(run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: float) -> Outcome | Step | None:
     """The word on a due run: settle it with an outcome, put it off, or (None) it is not due any more.
 
-    ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of, and an
-    outcome must take its slot and no other.
+    ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of,
+    and an outcome must take its slot and no other.
     """
     if run.due_at is None or run.due_at > now:
         return None

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from baton.domain.log import Accept, Duplicate, Entry, Header, Producer, Tail, WaitOut, check_batch, decide_append, pack
+from baton.domain.log import (
+    Accept,
+    Duplicate,
+    Entry,
+    Header,
+    Producer,
+    Tail,
+    WaitOut,
+    check_batch,
+    decide_append,
+    pack,
+)
 from baton.domain.run import Run
 from baton.domain.states import Command, cell
 from baton.errors import BatonError, Conflict, Unavailable
@@ -17,7 +28,8 @@ WAIT_OUT_SECONDS = 0.2
 
 
 class Append(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch for a log. ``attempt`` is the driver's fence; ``echo`` the tail that an earlier answer gave it."""
+    """A batch for a log. ``attempt`` is the driver's fence; ``echo`` the tail that an earlier answer gave
+    it."""
 
     namespace: str
     run_id: str
@@ -47,9 +59,9 @@ class Appends:
     def append(self, command: Append) -> Appended:
         """Put the batch into the log's next slot: it is durable, whole and in order when this returns.
 
-        A remembered end is only ever acted on by the put that proves it; a refusal or a duplicate is looked up first.
-        Raises PayloadTooLarge, InvalidRequest, NotFound, LeaseLost, RunTerminal, StreamConflict (also SequenceGap),
-        ProducerFenced, and Unavailable when others keep taking the slot.
+        A remembered end is only ever acted on by the put that proves it; a refusal or a duplicate is looked
+        up first. Raises PayloadTooLarge, InvalidRequest, NotFound, LeaseLost, RunTerminal, StreamConflict
+        (also SequenceGap), ProducerFenced, and Unavailable when others keep taking the slot.
         """
         check_batch(command.entries)
         body = pack(command.entries)
@@ -113,7 +125,8 @@ class Appends:
 
 
 def _check_open(run: Run, tail: Tail) -> None:
-    """Raise unless the run's state takes appends. A terminal run's log is closed, and was refused by its header."""
+    """Raise unless the run's state takes appends. A terminal run's log is closed, and was refused by its
+    header."""
     refusal: type[Conflict] | None = cell(Command.APPEND, run.state).error
     if refusal is not None:
         raise refusal(

@@ -36,5 +36,6 @@ class Context:
         return self.entropy(8).hex()
 
     def stand_back(self, round_: int) -> None:
-        """Let others by after the ``round_``-th lost race: up to 20 ms more each time, at most 200, at random."""
+        """Let others by after the ``round_``-th lost race: up to 20 ms more each time, at most 200, at
+        random."""
         self.clock.sleep(min(0.02 * round_, 0.2) * self.jitter())

@@ -31,7 +31,8 @@ class Control:
         self._details = details
 
     def cancel(self, namespace: str, run_id: str, *, reason: str | None, force: bool) -> RunDetail:
-        """Latch the intent on a driven run; settle one that nobody drives, or when forced; else answer the truth.
+        """Latch the intent on a driven run; settle one that nobody drives, or when forced; else answer the
+        truth.
 
         Repeating it changes nothing. Raises NotFound.
         """
@@ -47,14 +48,17 @@ class Control:
                 grace_seconds=context.settings.cancel_grace_seconds,
             )
 
-        done = self._performer.perform(namespace, run_id, decide, hint=self._lookup.recall(namespace, run_id, None))
+        done = self._performer.perform(
+            namespace, run_id, decide, hint=self._lookup.recall(namespace, run_id, None)
+        )
         return self._details.after(done.run, done.tail, outcome=done.outcome)
 
     def resume(self, namespace: str, run_id: str, *, force: bool, key: str | None) -> Resumed:
-        """Begin the next attempt of a settled run that may be resumed; else answer the truth, ``resumed`` False.
+        """Begin the next attempt of a settled run that may be resumed; else answer the truth, ``resumed``
+        False.
 
-        Of two at once one wins. With ``key``, the digest of an idempotency key, a repeat after a lost reply learns
-        that it won. Raises NotFound.
+        Of two at once one wins. With ``key``, the digest of an idempotency key, a repeat after a lost reply
+        learns that it won. Raises NotFound.
         """
         context = self._context
 
@@ -62,6 +66,4 @@ class Control:
             return decide_resume(run, force=force, key=key, rev=context.nonce(), now=context.clock.now())
 
         done = self._performer.perform(namespace, run_id, decide)
-        return Resumed(
-            self._details.after(done.run, done.tail), done.changed or resumed_by(done.run, key)
-        )
+        return Resumed(self._details.after(done.run, done.tail), done.changed or resumed_by(done.run, key))

@@ -39,7 +39,8 @@ _end_data = msgspec.json.Decoder(_EndData)
 
 
 class Details:
-    """Puts a run together for an answer: one round trip, one more where payloads stand elsewhere in the log."""
+    """Puts a run together for an answer: one round trip, one more where payloads stand elsewhere in the
+    log."""
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
         self._context = context
@@ -57,7 +58,9 @@ class Details:
             newest = context.log.newest_of(namespace, run_id, run.birth, consistent=True)
         return self._of(run, newest)
 
-    def after(self, run: Run, tail: Tail, *, input_: bytes | None = None, outcome: Outcome | None = None) -> RunDetail:
+    def after(
+        self, run: Run, tail: Tail, *, input_: bytes | None = None, outcome: Outcome | None = None
+    ) -> RunDetail:
         """The run as this request left it, from what the request knows already."""
         detail = RunDetail(
             run=run,

@@ -1,4 +1,5 @@
-"""Finishing: the driver's word that its run is over. The first one settles; everyone learns the real outcome."""
+"""Finishing: the driver's word that its run is over. The first one settles; everyone learns the real
+outcome."""
 
 from __future__ import annotations
 
@@ -30,8 +31,9 @@ class Finishes:
     def finish(self, namespace: str, run_id: str, command: Finish, *, echo: Tail | None = None) -> Finished:
         """Settle the run, or answer what settled it: state, outcome and ``end`` are one write (I1).
 
-        Two round trips: the row, with the log's end beside it unless that is remembered, then the transaction.
-        Raises NotFound, InvalidRequest (no fence), PayloadTooLarge, LeaseLost, InFlight and IdempotencyMismatch.
+        Two round trips: the row, with the log's end beside it unless that is remembered, then the
+        transaction. Raises NotFound, InvalidRequest (no fence), PayloadTooLarge, LeaseLost, InFlight and
+        IdempotencyMismatch.
         """
 
         def decide(run: Run, _tail: Tail) -> Outcome | Stands:

@@ -1,4 +1,5 @@
-"""Seeing a run: its row, and the newest item of its log, in one round trip; and remembering where a log ended."""
+"""Seeing a run: its row, and the newest item of its log, in one round trip; and remembering where a log
+ended."""
 
 from __future__ import annotations
 
@@ -40,8 +41,9 @@ class Lookup:
     def sight(self, namespace: str, run_id: str) -> Sight:
         """The run and the end of its log, read consistently and at once.
 
-        Two reads are no snapshot: what they show belongs together when the newest header is of the row's attempt and
-        is closed exactly if the row is terminal, for the writes that change either change both. Else look again.
+        Two reads are no snapshot: what they show belongs together when the newest header is of the row's
+        attempt and is closed exactly if the row is terminal, for the writes that change either change both.
+        Else look again.
         """
         context = self._context
         for round_ in range(PAIRING_ROUNDS):

@@ -1,4 +1,5 @@
-"""Carrying out a decision: see the run, decide, write on condition that nothing moved, and see again if it did."""
+"""Carrying out a decision: see the run, decide, write on condition that nothing moved, and see again if it
+did."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ Decide = Callable[[Run, Tail], "Step | Outcome | V"]
 
 
 class Performed(NamedTuple, Generic[V]):
-    """What was decided and written. ``run`` and ``tail`` are as they are after it; ``outcome`` is set when it settled
-    the run; ``verdict`` is the decision itself when it was to change nothing."""
+    """What was decided and written. ``run`` and ``tail`` are as they are after it; ``outcome`` is set when it
+    settled the run; ``verdict`` is the decision itself when it was to change nothing."""
 
     run: Run
     tail: Tail
@@ -36,7 +37,8 @@ class Performed(NamedTuple, Generic[V]):
 
 
 class Performer:
-    """The one loop in which runs change. Every path that ends a run comes through here and so through one settle."""
+    """The one loop in which runs change. Every path that ends a run comes through here and so through one
+    settle."""
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
         self._context = context
@@ -47,18 +49,18 @@ class Performer:
     ) -> Performed[V]:
         """Decide on the run as it is, and make it so.
 
-        ``decide`` is asked again with what is true then whenever a race was lost, so it must not keep anything.
-        ``hint`` is a tail that may save the look at the log: it need not be true. Raises NotFound, what ``decide``
-        raises, and Unavailable when races are lost for too long.
+        ``decide`` is asked again with what is true then whenever a race was lost, so it must not keep
+        anything. ``hint`` is a tail that may save the look at the log: it need not be true. Raises NotFound,
+        what ``decide`` raises, and Unavailable when races are lost for too long.
         """
         slots_lost = 0
         tail = hint
         for round_ in range(ROUNDS):
             run, tail = self._see(namespace, run_id, tail)
             verdict = decide(run, tail)
-            outcome = verdict if isinstance(verdict, Outcome) else None
-            if outcome is not None:
-                step = self._settle(run, tail, outcome)
+            outcome: Outcome | None = None
+            if isinstance(verdict, Outcome):
+                outcome, step = verdict, self._settle(run, tail, verdict)
             elif isinstance(verdict, Step):
                 step = verdict
             else:
@@ -110,7 +112,8 @@ class Performer:
         )
 
     def _ask_to_wait(self, namespace: str, run_id: str) -> None:
-        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from settling."""
+        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from
+        settling."""
         context = self._context
         for _ in range(ROUNDS):
             run, tail, _newest = self._lookup.sight(namespace, run_id)

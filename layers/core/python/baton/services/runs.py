@@ -46,7 +46,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def batch(self, lacking: int, examinable: int) -> int:
-        """How many rows to fetch next when ``lacking`` more are wanted: more where the filter may drop some."""
+        """How many rows to fetch next when ``lacking`` more are wanted: more where the filter may drop
+        some."""
         drops = bool(self.states or self.tag or (self.context_ref and self.workflow))
         return min(BATCH if drops else lacking, examinable)
 
@@ -92,8 +93,8 @@ class Runs:
         self._lookup.forget(namespace, run_id)
 
     def list(self, namespace: str, wanted: Filter, *, limit: int, after: str | None) -> RunsPage:
-        """One page, newest first by creation. It goes over all workflows ever started where none is named, and
-        may be short, even empty, with more to come: it examines at most 1,000 runs."""
+        """One page, newest first by creation. It goes over all workflows ever started where none is named,
+        and may be short, even empty, with more to come: it examines at most 1,000 runs."""
         now = self._context.clock.now()
         places = self._places(namespace, wanted, after)
         found: list[RunDetail] = []

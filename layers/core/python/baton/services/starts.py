@@ -42,8 +42,9 @@ class Starts:
     def start(self, command: Start) -> Started:
         """Make the run, or find the one that the same key made.
 
-        One round trip when nothing stands in the way. Raises PayloadTooLarge, InvalidRequest, IdempotencyMismatch
-        (the key came with another body) and RunExists (the id is a live run's, made without this key).
+        One round trip when nothing stands in the way. Raises PayloadTooLarge, InvalidRequest,
+        IdempotencyMismatch (the key came with another body) and RunExists (the id is a live run's, made
+        without this key).
         """
         key_id = None if command.key is None else id_from_key(ROUTE, command.key)
         born = self._bear(command, key_id)
@@ -99,8 +100,8 @@ class Starts:
         )
 
     def _create(self, creation: Creation) -> bool:
-        """Write the run, and beside it the workflow's name unless this container knows it to be kept: neither needs
-        the other, and both are there before the start is acknowledged."""
+        """Write the run, and beside it the workflow's name unless this container knows it to be kept: neither
+        needs the other, and both are there before the start is acknowledged."""
         context, run = self._context, creation.run
         if context.catalog.noted(run.namespace, run.workflow):
             return context.runs.create(creation)

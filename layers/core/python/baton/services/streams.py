@@ -26,8 +26,8 @@ MESSAGE_OVERHEAD = 200
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    """Consecutive messages from ``start`` to ``next``. ``up_to_date``: there was nothing more when they were read;
-    ``closed``: nor will there be, in this attempt, for the newest item read was an ``end``."""
+    """Consecutive messages from ``start`` to ``next``. ``up_to_date``: there was nothing more when they were
+    read; ``closed``: nor will there be, in this attempt, for the newest item read was an ``end``."""
 
     birth: str
     messages: list[Message]
@@ -38,8 +38,8 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(NamedTuple):
-    """Where a reader stands in a run's log; ``at_end`` is what is known of the item before it: whether it is an
-    ``end`` (None: not known)."""
+    """Where a reader stands in a run's log; ``at_end`` is what is known of the item before it: whether it is
+    an ``end`` (None: not known)."""
 
     run: Run
     position: Offset
@@ -59,8 +59,8 @@ class Streams:
         return run, tail
 
     def open(self, namespace: str, run_id: str, offset: str) -> Reading:
-        """Stand at an offset of the log. Raises NotFound, and InvalidRequest on an offset that is malformed or
-        ahead of the log's end."""
+        """Stand at an offset of the log. Raises NotFound, and InvalidRequest on an offset that is malformed
+        or ahead of the log's end."""
         wanted = None if offset == NOW else parse_offset(offset)
         run, tail = self.tail(namespace, run_id)
         if wanted is None or wanted == tail.offset:
@@ -72,8 +72,9 @@ class Streams:
     def read(self, reading: Reading, *, consistent: bool = True) -> Chunk:
         """What follows a reader's position, as much as one answer holds.
 
-        An item is passed on only if it begins where the last one ended; when it does not, what was read eventually
-        is read again consistently, and what was read so was an offset that never was: InvalidRequest.
+        An item is passed on only if it begins where the last one ended; when it does not, what was read
+        eventually is read again consistently, and what was read so was an offset that never was:
+        InvalidRequest.
         """
         run = reading.run
         collected = _Collected(run, reading.position)
@@ -107,10 +108,11 @@ class Streams:
         )
 
     def follow(self, reading: Reading, until: Millis) -> Iterator[Chunk | None]:
-        """Chunks as they come, till the log closes or the time is up; the first at once, empty if there is nothing.
-        None each time nothing was there: the caller may speak, or stop.
+        """Chunks as they come, till the log closes or the time is up; the first at once, empty if there is
+        nothing. None each time nothing was there: the caller may speak, or stop.
 
-        Empty looks are eventually consistent: what they miss the next one finds. Raises NotFound when the run goes.
+        Empty looks are eventually consistent: what they miss the next one finds. Raises NotFound when the run
+        goes.
         """
         context = self._context
         if reading.at_end is None:
@@ -158,7 +160,10 @@ class _Collected:
         if index >= item.count:
             raise InvalidRequest.at(["query", "offset"], "not an offset of this log")
         while index < item.count:
-            if self._size >= MAX_ANSWER - MESSAGE_OVERHEAD - len(bytes(entries[index].data)) and self.messages:
+            if (
+                self._size >= MAX_ANSWER - MESSAGE_OVERHEAD - len(bytes(entries[index].data))
+                and self.messages
+            ):
                 self.full = True
                 self.next = Offset(item.slot, index)
                 return False

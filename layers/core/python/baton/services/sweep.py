@@ -1,4 +1,5 @@
-"""The sweep: what nobody did in time. It reads the due index and nothing else, so its cost follows the work."""
+"""The sweep: what nobody did in time. It reads the due index and nothing else, so its cost follows the
+work."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ PURGE_BATCHES = 40
 
 
 class Swept(msgspec.Struct, kw_only=True):
-    """What one sweep did: runs settled, put off, log lives purged, entries that were not due any more, and items
-    that failed and wait for the next sweep. ``more``: time ran out before the index did."""
+    """What one sweep did: runs settled, put off, log lives purged, entries that were not due any more, and
+    items that failed and wait for the next sweep. ``more``: time ran out before the index did."""
 
     settled: int = 0
     postponed: int = 0
@@ -40,8 +41,8 @@ class Sweep:
         self._performer = performer
 
     def run(self) -> Swept:
-        """Go over every shard once. An item in trouble is logged and left to the next sweep; it never stops the
-        rest. Sweeps may overlap: each change is conditional."""
+        """Go over every shard once. An item in trouble is logged and left to the next sweep; it never stops
+        the rest. Sweeps may overlap: each change is conditional."""
         context = self._context
         deadline = context.clock.now() + millis(context.settings.sweep_seconds)
         swept = Swept()
@@ -68,7 +69,9 @@ class Sweep:
                 self._purge(due, swept)
         except (Conflict, NotFound, TryAgain) as trouble:
             swept.failed += 1
-            logger.warning("a due item was left to the next sweep", key=entry["k"]["S"], reason=trouble.detail)
+            logger.warning(
+                "a due item was left to the next sweep", key=entry["k"]["S"], reason=trouble.detail
+            )
 
     def _due_run(self, due: DueRun, swept: Swept) -> None:
         context = self._context

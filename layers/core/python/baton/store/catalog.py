@@ -34,7 +34,8 @@ class CatalogStore:
         return (namespace, workflow) in self._noted
 
     def note(self, namespace: str, workflow: str, now: Millis) -> None:
-        """Keep a workflow's name, once and for good; the first to start it writes, the others find it there."""
+        """Keep a workflow's name, once and for good; the first to start it writes, the others find it
+        there."""
         row = CatalogRow(k=namespace, s=_NAME + workflow, since=now)
         self._dynamo.write(self._table.put(row, CatalogRow.k.does_not_exist()))
         if len(self._noted) >= MAX_REMEMBERED:

@@ -1,7 +1,8 @@
 """The one door to DynamoDB: reads, conditional writes, and what their refusals mean.
 
-Two refusals are translated. A failed condition is a normal result (``Clash``), with the items that stood in the way.
-Throttling, conflicts that last and an unreachable service are ``Unavailable``. Everything else is a fault.
+Two refusals are translated. A failed condition is a normal result (``Clash``), with the items that stood in
+the way. Throttling, conflicts that last and an unreachable service are ``Unavailable``. Everything else is a
+fault.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ B = TypeVar("B")
 CONFLICT_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Seconds before a write that met another transaction is tried again, each with full jitter."""
 
-_CONFLICTS = frozenset({"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"})
+_CONFLICTS = frozenset(
+    {"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"}
+)
 _BUSY = frozenset(
     {
         "ThrottlingException",
@@ -107,7 +110,8 @@ class Dynamo:
         self._sleep(CONFLICT_PAUSES[-1] * self._rng.random())
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """One DynamoDB call. Raises Unavailable when it should be tried again, ClientError on anything else."""
+        """One DynamoDB call. Raises Unavailable when it should be tried again, ClientError on anything
+        else."""
         try:
             return self.connection.dispatch(operation, request)
         except ClientError as exc:
@@ -119,7 +123,8 @@ class Dynamo:
 
     def write(self, *writes: Write) -> Clash | None:
         """All writes or none: None when applied, the Clash when conditions failed. A conflict with another
-        transaction is tried again on the same items; Unavailable when it lasts (the outcome is then unknown)."""
+        transaction is tried again on the same items; Unavailable when it lasts (the outcome is then
+        unknown)."""
         for pause in (*CONFLICT_PAUSES, None):
             try:
                 self._send(writes)
@@ -201,7 +206,9 @@ class Table:
             raise Unavailable("the store can't be reached") from exc
         return Page(answer["Items"], answer.get("LastEvaluatedKey"))
 
-    def query_all(self, key: str, where: Condition | None = None, *, consistent: bool = False) -> Iterator[Raw]:
+    def query_all(
+        self, key: str, where: Condition | None = None, *, consistent: bool = False
+    ) -> Iterator[Raw]:
         """Every item under ``key``, page by page."""
         start: Raw | None = None
         while True:
@@ -252,7 +259,9 @@ class Table:
         return {self._spec.hash_key.name: {"S": key}, self._spec.range_key.name: {"S": sort}}
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], attributes: Mapping[str, Attribute[Any]]) -> list[Action]:
+def changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], attributes: Mapping[str, Attribute[Any]]
+) -> list[Action]:
     """The update that turns one serialized item into the other, attribute by attribute: what a newer version
     of the code keeps beside them is left alone."""
     actions: list[Action] = []
@@ -277,7 +286,9 @@ def _meta(spec: TableSpec, name: str) -> dict[str, Any]:
     return {
         "TableName": name,
         "KeySchema": schema(spec.hash_key.name, spec.range_key.name),
-        "AttributeDefinitions": [{"AttributeName": key.name, "AttributeType": key.type} for key in spec.attributes],
+        "AttributeDefinitions": [
+            {"AttributeName": key.name, "AttributeType": key.type} for key in spec.attributes
+        ],
         "GlobalSecondaryIndexes": [
             {"IndexName": index.name, "KeySchema": schema(index.hash_key.name, index.range_key.name)}
             for index in spec.indexes

@@ -1,8 +1,8 @@
 """Logs in DynamoDB: one item per slot, its body opaque bytes.
 
-The store knows nothing of what a body holds, only how many units (entries, of a run's log) stand in it: a log of any
-content type fits. Items of one log share a partition and sort by birth, then slot, so the newest item of an id's newest
-life is found without knowing its birth.
+The store knows nothing of what a body holds, only how many units (entries, of a run's log) stand in it: a log
+of any content type fits. Items of one log share a partition and sort by birth, then slot, so the newest item
+of an id's newest life is found without knowing its birth.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class LogRow(Model):
 
     k = UnicodeAttribute(hash_key=True)
     s = UnicodeAttribute(range_key=True)
-    count = NumberAttribute(attr_name="n")
+    units = NumberAttribute(attr_name="n")
     header = UnicodeAttribute(attr_name="h")
     ts = NumberAttribute(attr_name="t")
     nonce = UnicodeAttribute(attr_name="w")
@@ -86,11 +86,13 @@ class LogStore:
         nothing follows an ``end`` or overtakes a successor. Raises PayloadTooLarge."""
         body, codec = _deflate(item.body)
         if len(body) > MAX_ITEM:
-            raise PayloadTooLarge(f"the append takes {len(body)} bytes as stored, over the limit of {MAX_ITEM}")
+            raise PayloadTooLarge(
+                f"the append takes {len(body)} bytes as stored, over the limit of {MAX_ITEM}"
+            )
         row = LogRow(
             k=_log_key(namespace, log),
             s=_slot_key(item.birth, item.slot),
-            count=item.count,
+            units=item.count,
             header=msgspec.json.encode(item.header).decode(),
             ts=item.ts,
             nonce=item.nonce,
@@ -100,7 +102,8 @@ class LogStore:
         return self._table.put(row, LogRow.k.does_not_exist())
 
     def append(self, write: Write) -> bool:
-        """Carry out one put: whether the item stands (also when it stood already, by a reply that was lost)."""
+        """Carry out one put: whether the item stands (also when it stood already, by a reply that was
+        lost)."""
         clash = self._dynamo.write(write)
         return clash is None or is_own(write, clash.existing[0])
 
@@ -112,7 +115,9 @@ class LogStore:
     def newest_of(self, namespace: str, log: str, birth: str, *, consistent: bool) -> LogItem | None:
         """The newest item of one life of ``log``."""
         life = LogRow.s.between(_slot_key(birth, 0), _slot_key(birth, MAX_SLOT))
-        page = self._table.query(_log_key(namespace, log), life, consistent=consistent, forward=False, limit=1)
+        page = self._table.query(
+            _log_key(namespace, log), life, consistent=consistent, forward=False, limit=1
+        )
         return _item(page.items[0]) if page.items else None
 
     def get(self, namespace: str, log: str, birth: str, slot: int) -> LogItem | None:
@@ -155,7 +160,7 @@ def _item(raw: Raw) -> LogItem:
     return LogItem(
         birth=birth,
         slot=int(slot),
-        count=int(row.count),
+        count=int(row.units),
         header=_headers.decode(row.header),
         ts=int(row.ts),
         nonce=row.nonce,

@@ -1,7 +1,7 @@
 """Items of the runs table: what a run's row, a key alias and a purge item look like in DynamoDB.
 
-Attribute names are short and defaults are left out, because a row is to stay within 1 KB: each write of it costs its
-size. Small compounds are JSON text, not maps: one type, one length, no surprises.
+Attribute names are short and defaults are left out, because a row is to stay within 1 KB: each write of it
+costs its size. Small compounds are JSON text, not maps: one type, one length, no surprises.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class JsonAttribute(Attribute[T]):
 
 
 class RunsItem(Model):
-    """Any item of the runs table. ``k`` is ``<namespace>#<id>``; a purge item's is ``<namespace>#<id>#<birth>``."""
+    """Any item of the runs table. ``k`` is ``<namespace>#<id>``; a purge item's is
+    ``<namespace>#<id>#<birth>``."""
 
     k = UnicodeAttribute(hash_key=True)
     s = UnicodeAttribute(range_key=True)
@@ -181,15 +182,15 @@ def run_of(item: RunsItem) -> Run:
         mode=Mode(item.mode),
         created_at=int(item.created_key[:13]),
         updated_at=int(item.updated_at),
-        started_at=item.started_at,
-        available_at=item.available_at,
+        started_at=_whole(item.started_at),
+        available_at=_whole(item.available_at),
         attempt=int(item.attempt),
         claimed=bool(item.claimed),
         failures=int(item.failures or 0),
         priority=_or(item.priority, DEFAULT_PRIORITY),
         max_attempts=_or(item.max_attempts, DEFAULT_MAX_ATTEMPTS),
         inactivity_timeout_seconds=item.inactivity_timeout or 0,
-        context_ref=None if item.context_key is None else item.context_key.split("#", 1)[1],
+        context_ref=_within(item.context_key),
         agent_id=item.agent_id,
         tags=item.tags or (),
         input=item.input,
@@ -205,8 +206,8 @@ def run_of(item: RunsItem) -> Run:
         alias_id=item.alias_id,
         start_body=item.start_body,
         resume_key=item.resume_key,
-        due_at=item.due_at,
-        expires_at=item.expires_at,
+        due_at=_whole(item.due_at),
+        expires_at=_whole(item.expires_at),
     )
 
 
@@ -238,7 +239,12 @@ def purge_of(item: RunsItem) -> Purge:
     """The purge that an item asks for."""
     namespace, run_id, birth = item.k.split("#")
     return Purge(
-        namespace=namespace, run_id=run_id, birth=birth, rev=item.rev, due_at=int(item.due_at), alias=item.alias
+        namespace=namespace,
+        run_id=run_id,
+        birth=birth,
+        rev=item.rev,
+        due_at=int(item.due_at),
+        alias=item.alias,
     )
 
 
@@ -271,3 +277,12 @@ def _unless(value: int, default: int) -> int | None:
 
 def _or(value: float | None, default: int) -> int:
     return default if value is None else int(value)
+
+
+def _within(key: str | None) -> str | None:
+    """What a key names within its namespace."""
+    return None if key is None else key.split("#", 1)[1]
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

@@ -42,8 +42,9 @@ class Changed(Enum):
 
 
 class Creation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one start writes: the row; the alias of its key, at ``alias_id``; the log's item 0; and the purges of
-    what it takes the place of. ``over_row`` and ``over_alias`` are what it knows to stand there now."""
+    """All that one start writes: the row; the alias of its key, at ``alias_id``; the log's item 0; and the
+    purges of what it takes the place of. ``over_row`` and ``over_alias`` are what it knows to stand there
+    now."""
 
     run: Run
     alias_id: str | None = None
@@ -70,21 +71,26 @@ class RunStore:
         self._attributes = RunsItem.get_attributes()
 
     def get(self, namespace: str, run_id: str, *, consistent: bool = True) -> Run | Alias | None:
-        """What stands at an id. An expired run is given too: whether it reads as gone is the caller's clock to say."""
+        """What stands at an id. An expired run is given too: whether it reads as gone is the caller's clock
+        to say."""
         raw = self._table.get(run_key(namespace, run_id), ROW, consistent=consistent)
         return None if raw is None else _decode(raw)
 
     def create(self, creation: Creation) -> bool:
         """Write a run's first row with all that belongs to it; False when something else stands there.
 
-        Each key must hold what the caller knows of: two starts of one id or key contend here, and one wins (I7).
-        A birth of our own found standing is this very write, its reply lost (I9).
+        Each key must hold what the caller knows of: two starts of one id or key contend here, and one wins
+        (I7). A birth of our own found standing is this very write, its reply lost (I9).
         """
         run = creation.run
         writes = [self._table.put(run_item(run, self._shards), _holds(creation.over_row))]
         if creation.alias_id is not None:
             alias = RunsItem(
-                k=run_key(run.namespace, creation.alias_id), s=ROW, rev=run.rev, birth=run.birth, alias_of=run.id
+                k=run_key(run.namespace, creation.alias_id),
+                s=ROW,
+                rev=run.rev,
+                birth=run.birth,
+                alias_of=run.id,
             )
             writes.append(self._table.put(alias, _holds(creation.over_alias)))
         if creation.first_item is not None:
@@ -99,13 +105,17 @@ class RunStore:
     def change(self, before: Run, after: Run, item: Write | None = None) -> Changed:
         """Turn the row that was read into another, together with a log item where one belongs to it.
 
-        Conditional on the ``rev`` that was read: of two writers that read the same row one wins. Our own ``rev`` or
-        item found standing is this very write, its reply lost (I9).
+        Conditional on the ``rev`` that was read: of two writers that read the same row one wins. Our own
+        ``rev`` or item found standing is this very write, its reply lost (I9).
         """
         actions = changes(
-            run_item(before, self._shards).serialize(), run_item(after, self._shards).serialize(), self._attributes
+            run_item(before, self._shards).serialize(),
+            run_item(after, self._shards).serialize(),
+            self._attributes,
         )
-        row = self._table.update(run_key(before.namespace, before.id), ROW, actions, RunsItem.rev == before.rev)
+        row = self._table.update(
+            run_key(before.namespace, before.id), ROW, actions, RunsItem.rev == before.rev
+        )
         clash = self._dynamo.write(row) if item is None else self._dynamo.write(row, item)
         if clash is None:
             return Changed.APPLIED
@@ -133,10 +143,13 @@ class RunStore:
 
     def put_off(self, purge: Purge, due_at: Millis) -> None:
         """Move a purge to a later time."""
-        self._dynamo.write(self._table.put(purge_item(msgspec.structs.replace(purge, due_at=due_at), self._shards)))
+        self._dynamo.write(
+            self._table.put(purge_item(msgspec.structs.replace(purge, due_at=due_at), self._shards))
+        )
 
     def purged(self, purge: Purge) -> None:
-        """Forget a purge that is done, and the alias that led to its birth (unless its key has a new life)."""
+        """Forget a purge that is done, and the alias that led to its birth (unless its key has a new
+        life)."""
         if purge.alias is not None:
             same_life = (RunsItem.birth == purge.birth) & RunsItem.alias_of.exists()
             self._dynamo.write(self._table.delete(run_key(purge.namespace, purge.alias), ROW, same_life))
@@ -177,7 +190,9 @@ class RunStore:
         """Up to 100 runs by id. Eventually consistent."""
         if not run_ids:
             return {}
-        found = [_decode(raw) for raw in self._table.get_many([(run_key(namespace, id_), ROW) for id_ in run_ids])]
+        found = [
+            _decode(raw) for raw in self._table.get_many([(run_key(namespace, id_), ROW) for id_ in run_ids])
+        ]
         return {run.id: run for run in found if isinstance(run, Run)}
 
 

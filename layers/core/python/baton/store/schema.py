@@ -44,7 +44,8 @@ DUE = IndexSpec("due", Key("dk"), Key("du", "N"))
 """(shard; due time) of everything that needs attention at a time."""
 
 LISTING = IndexSpec("listing", Key("lk"), Key("lc"))
-"""(namespace, workflow; created_at and id) of every run: immutable, so a run's later writes never touch it."""
+"""(namespace, workflow; created_at and id) of every run: immutable, so a run's later writes never touch
+it."""
 
 BY_CONTEXT = IndexSpec("by_context", Key("ck"), Key("lc"))
 """(namespace, context_ref; created_at and id) of the runs that were given one."""
