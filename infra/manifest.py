@@ -1,0 +1,147 @@
+"""Every function and every table of Baton once, as data: what the laptop runs is what AWS is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from baton.api.contract import DEFAULT_FUNCTION, OPERATIONS, of_function
+from baton.store.schema import BY_CONTEXT, CATALOG, DUE, LISTING, LOG, RUNS, TABLES, IndexSpec, TableSpec
+
+__all__ = ["ENVIRONMENT", "FUNCTIONS", "TABLES", "Function", "Right", "Route", "Schedule", "function"]
+
+ENVIRONMENT = ("BATON_RUNS_TABLE", "BATON_LOG_TABLE", "BATON_CATALOG_TABLE", "BATON_SIGNING_KEYS")
+"""What a container must be told by its environment (`baton.config.Settings`); all else has defaults."""
+
+
+@dataclass(frozen=True)
+class Right:
+    """DynamoDB actions on one table, or on one of its indexes. A transaction needs those of its parts."""
+
+    table: str
+    actions: tuple[str, ...]
+    index: str | None = None
+
+
+class Route(NamedTuple):
+    """A method and a path in API Gateway's spelling: a parameter is one segment, `{id}`."""
+
+    method: str
+    path: str
+
+    @property
+    def key(self) -> str:
+        """API Gateway's name for it: ``GET /v1/runs/{id}``."""
+        return f"{self.method} {self.path}"
+
+
+class Schedule(NamedTuple):
+    """How often the clock calls a function. AWS schedules by whole minutes, the laptop is not so tied."""
+
+    every_minutes: int
+    local_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """One folder of `functions/`: what calls it, what it may touch, what it is given.
+
+    Its routes are the contract's. ``streams``: its module has `stream(event, context)` beside `handler`, for
+    gateways that can pass chunks on. ``default``: it answers what no route matches.
+    """
+
+    name: str
+    memory_mb: int
+    timeout_seconds: int
+    rights: tuple[Right, ...] = ()
+    schedule: Schedule | None = None
+    environment: tuple[str, ...] = ENVIRONMENT
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """What the contract says it serves."""
+        return tuple(Route(row.method, row.path) for row in of_function(self.name))
+
+    @property
+    def streams(self) -> bool:
+        return any(row.streams for row in of_function(self.name))
+
+    @property
+    def default(self) -> bool:
+        return self.name == DEFAULT_FUNCTION
+
+
+def _on(table: TableSpec, *actions: str) -> Right:
+    return Right(table.name, actions)
+
+
+def _of(table: TableSpec, *indexes: IndexSpec) -> tuple[Right, ...]:
+    return tuple(Right(table.name, ("Query",), index.name) for index in indexes)
+
+
+_CHANGES_RUNS = (_on(RUNS, "GetItem", "UpdateItem"), _on(LOG, "GetItem", "PutItem", "Query"))
+"""Reads a run and its log's end, and writes both in one transaction."""
+
+# An HTTP API waits 30 s and no longer: what may wait by design (a long poll, `wait`) ends below that.
+# Lambda gives processor with memory: half a GB is where these stop getting faster for the money.
+FUNCTIONS = (
+    Function(
+        name="start",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(
+            _on(RUNS, "GetItem", "PutItem"),
+            _on(LOG, "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "PutItem"),
+        ),
+    ),
+    Function(
+        name="append",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(_on(RUNS, "GetItem"), _on(LOG, "PutItem", "Query")),
+    ),
+    Function(
+        name="stream",
+        memory_mb=512,
+        timeout_seconds=60,
+        rights=(_on(RUNS, "GetItem"), _on(LOG, "Query")),
+    ),
+    Function(name="finish", memory_mb=512, timeout_seconds=20, rights=_CHANGES_RUNS),
+    Function(name="control", memory_mb=512, timeout_seconds=20, rights=_CHANGES_RUNS),
+    Function(
+        name="runs",
+        memory_mb=512,
+        timeout_seconds=29,
+        rights=(
+            _on(RUNS, "BatchGetItem", "GetItem", "UpdateItem"),
+            *_of(RUNS, LISTING, BY_CONTEXT),
+            _on(LOG, "GetItem", "Query"),
+            _on(CATALOG, "Query"),
+        ),
+    ),
+    Function(
+        name="sweep",
+        memory_mb=512,
+        timeout_seconds=60,
+        rights=(
+            _on(RUNS, "DeleteItem", "GetItem", "PutItem", "UpdateItem"),
+            *_of(RUNS, DUE),
+            _on(LOG, "BatchWriteItem", "PutItem", "Query"),
+        ),
+        schedule=Schedule(every_minutes=1, local_seconds=1.0),
+    ),
+    Function(name="meta", memory_mb=512, timeout_seconds=10),
+)
+
+
+def function(name: str) -> Function:
+    """The function of that name. Raises KeyError."""
+    return _BY_NAME[name]
+
+
+_BY_NAME = {each.name: each for each in FUNCTIONS}
+
+_homeless = {row.function for row in OPERATIONS} - set(_BY_NAME)
+if _homeless:
+    raise LookupError(f"the contract names functions that the manifest lacks: {sorted(_homeless)}")
