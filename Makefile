@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest -W error -n 2 --dist loadfile
 .PHONY: help
 help: ## this list
 	@echo "Baton: make TARGET [ARGS=...]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 ##@ Use
 
