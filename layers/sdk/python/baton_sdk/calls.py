@@ -18,6 +18,7 @@ class Calls:
     """What every group of calls stands on."""
 
     _transport: Transport
+    _patient: RetryPolicy
 
     def _get(
         self, path: str, *, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None

@@ -10,7 +10,7 @@ import httpx
 
 from baton_sdk.calls import json_object
 from baton_sdk.log_calls import LogCalls
-from baton_sdk.retry import DEFAULT, RetryPolicy
+from baton_sdk.retry import DEFAULT, PATIENT, RetryPolicy
 from baton_sdk.run_calls import RunCalls
 from baton_sdk.transport import Address, Transport
 
@@ -20,7 +20,8 @@ class Client(RunCalls, LogCalls):
     share it.
 
     ``url``, ``token`` and ``namespace`` come from ``BATON_URL``, ``BATON_TOKEN`` and ``BATON_NAMESPACE``
-    where not given; without any, the stack on this laptop. Every method raises BatonError; see
+    where not given; without any, the stack on this laptop. ``retry`` bounds each call, ``patient`` what is
+    to survive an outage: waiting, following and writing. Every method raises BatonError; see
     ``baton_sdk.errors``.
     """
 
@@ -32,9 +33,11 @@ class Client(RunCalls, LogCalls):
         *,
         timeout: float = 30.0,
         retry: RetryPolicy = DEFAULT,
+        patient: RetryPolicy = PATIENT,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.address = Address.resolve(url, token, namespace)
+        self._patient = patient
         self._transport = Transport(self.address, timeout=timeout, retry=retry, transport=transport)
 
     def __enter__(self) -> Self:

@@ -13,7 +13,7 @@ from baton_sdk.follower import Follower
 from baton_sdk.log import Appended, Event, Page
 from baton_sdk.outbox import Limits
 from baton_sdk.producer import Producer, send_append
-from baton_sdk.retry import PATIENT, Listener, RetryPolicy
+from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.transport import Request
 from baton_sdk.writer import Writer
 
@@ -68,7 +68,7 @@ class LogCalls(Calls):
         offset: str = log.START,
         *,
         live: str = "auto",
-        retry: RetryPolicy = PATIENT,
+        retry: RetryPolicy | None = None,
         listener: Listener | None = None,
     ) -> Follower:
         """Every event from ``offset``, each once and in order, live until the log is closed.
@@ -77,7 +77,13 @@ class LogCalls(Calls):
         ``live`` is ``sse``, ``long-poll``, or ``auto``: SSE, and long-poll where SSE does not come through.
         """
         return Follower(
-            self._transport, run_id, stream_path(run_id), offset, live=live, retry=retry, listener=listener
+            self._transport,
+            run_id,
+            stream_path(run_id),
+            offset,
+            live=live,
+            retry=retry or self._patient,
+            listener=listener,
         )
 
     def writer(
@@ -87,7 +93,7 @@ class LogCalls(Calls):
         attempt: int | None = None,
         producer_id: str | None = None,
         limits: Limits | None = None,
-        retry: RetryPolicy = PATIENT,
+        retry: RetryPolicy | None = None,
         listener: Listener | None = None,
     ) -> Writer:
         """A batching writer of the run's log: ``emit`` from any thread, ``close`` to flush."""
@@ -97,6 +103,6 @@ class LogCalls(Calls):
             attempt=attempt,
             producer=Producer.named(producer_id),
             limits=limits or Limits(),
-            retry=retry,
+            retry=retry or self._patient,
             listener=listener,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import time
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -68,7 +69,7 @@ def error_from(response: httpx.Response) -> errors.BatonError:
     return error
 
 
-def retry_after(value: str | None) -> float | None:
+def retry_after(value: str | None, clock: Callable[[], float] = time.time) -> float | None:
     """``Retry-After`` in seconds from now: a number of seconds or an HTTP date. None when absent or
     unreadable."""
     if value is None:
@@ -79,7 +80,7 @@ def retry_after(value: str | None) -> float | None:
         moment = email.utils.parsedate_to_datetime(value)
     except ValueError:
         return None
-    return max(0.0, moment.timestamp() - time.time())
+    return max(0.0, moment.timestamp() - clock())
 
 
 def _problem(response: httpx.Response) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from baton_sdk.calls import Calls, json_object, present, run_path
-from baton_sdk.retry import PATIENT, Listener, RetryPolicy
+from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.run import Finished, Resumed, Run, RunDetail, Started
 from baton_sdk.transport import Request
 
@@ -131,7 +131,7 @@ class RunCalls(Calls):
                 repeatable=True,
                 read_timeout=WAIT_WINDOW_SECONDS + 15.0,
             )
-            document = json_object(self._transport.send(request, retry=PATIENT, listener=listener))
+            document = json_object(self._transport.send(request, retry=self._patient, listener=listener))
             if document.get("terminal") or (deadline is not None and time.monotonic() >= deadline):
                 return Run.from_json(document.get("run"))
 
