@@ -9,7 +9,7 @@ from baton.domain.log import entry
 from baton.domain.run import CancelRequest, Run, Step
 from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, Mode, State, Verdict, cell
-from baton.errors import InFlight
+from baton.errors import IdempotencyMismatch, InFlight
 
 
 def decide_cancel(
@@ -36,7 +36,13 @@ def decide_cancel(
 
 def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Millis) -> Step | None:
     """What a resume does: attempt + 1 on a terminal run that is resumable (or any but a completed one,
-    forced) and was not continued as new; else (None) nothing."""
+    forced) and was not continued as new; else (None) nothing.
+
+    ``key`` is the digest of the request's idempotency key. Its repeat begins no second attempt, also when the
+    first has settled since (I9). Raises IdempotencyMismatch.
+    """
+    if resumed_by(run, key, force=force):
+        return None
     command = Command.FORCE_RESUME if force else Command.RESUME
     if cell(command, run.state).verdict is not Verdict.ACT or run.continued_as is not None:
         return None
@@ -55,15 +61,20 @@ def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Mill
         lease=None,
         ending=None,
         expires_at=None,
-        resume_key=key,
+        resume_key=_mark(key, force),
     )
     reopened = replace(reopened, due_at=reopened.watched_until(now))
     return Step(reopened, entry("resumed", {"attempt": reopened.attempt}))
 
 
-def resumed_by(run: Run, key: str | None) -> bool:
-    """Whether the request with ``key`` began the attempt the run is at: the answer its lost reply held."""
-    return key is not None and run.resume_key == key and not run.state.terminal
+def resumed_by(run: Run, key: str | None, *, force: bool) -> bool:
+    """Whether the request with ``key`` began the attempt the run is at: the answer its lost reply held.
+
+    Raises IdempotencyMismatch when the same key comes with another body: ``force`` is all that a body says.
+    """
+    if key is not None and run.resume_key == _mark(key, not force):
+        raise IdempotencyMismatch("this Idempotency-Key resumed the run with another body", run=run)
+    return key is not None and run.resume_key == _mark(key, force)
 
 
 def decide_delete(run: Run, *, rev: str, now: Millis) -> Step:
@@ -71,6 +82,10 @@ def decide_delete(run: Run, *, rev: str, now: Millis) -> Step:
     if cell(Command.DELETE, run.state).verdict is not Verdict.ACT:
         raise InFlight(f"the run is {run.state.value}: only a settled run can be deleted", run=run)
     return Step(replace(run, rev=rev, expires_at=now, due_at=None, updated_at=now))
+
+
+def _mark(key: str | None, force: bool) -> str | None:
+    return key if key is None or not force else f"{key}!"
 
 
 def _sooner(due_at: Millis | None, other: Millis) -> Millis:

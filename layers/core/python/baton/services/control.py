@@ -66,4 +66,6 @@ class Control:
             return decide_resume(run, force=force, key=key, rev=context.nonce(), now=context.clock.now())
 
         done = self._performer.perform(namespace, run_id, decide)
-        return Resumed(self._details.after(done.run, done.tail), done.changed or resumed_by(done.run, key))
+        return Resumed(
+            self._details.after(done.run, done.tail), done.changed or resumed_by(done.run, key, force=force)
+        )

@@ -1,0 +1,85 @@
+"""What is to be done with a run whose due time has come, in every state."""
+
+import pytest
+
+from baton.domain.run import CancelRequest, Step
+from baton.domain.settling import Outcome
+from baton.domain.states import State
+from baton.domain.sweeping import decide_due
+from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in, tail_at
+
+GRACE = 60
+
+
+def due(run, *, newest_ts=T0, now=NOW):
+    return decide_due(run, tail_at(newest_ts=newest_ts), rev="rev2", now=now, grace_seconds=GRACE)
+
+
+def cancelled_at(at, **change):
+    return {"cancel": CancelRequest(at=at, reason="why"), "due_at": NOW, **change}
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("due_at", [None, NOW + 1])
+def test_what_is_not_due_is_left_alone(state, due_at):
+    run = run_in(state, due_at=due_at, inactivity_timeout_seconds=1, cancel=CancelRequest(at=T0))
+    assert due(run) is None
+
+
+def test_a_silent_run_fails_resumable():
+    assert due(run_in(State.RUNNING, due_at=NOW, inactivity_timeout_seconds=60)) == Outcome(
+        status=State.FAILED,
+        error={"message": "nothing was heard for 60 s", "type": "inactivity"},
+        resumable=True,
+    )
+
+
+def test_silence_counts_from_the_newest_item_to_the_millisecond():
+    run = run_in(State.RUNNING, due_at=NOW, inactivity_timeout_seconds=1)
+    assert isinstance(due(run, newest_ts=NOW - 1000), Outcome)
+    step = due(run, newest_ts=NOW - 999)
+    assert isinstance(step, Step)
+    assert step.run.due_at == NOW + 1
+    assert step.said is None
+
+
+def test_putting_off_changes_the_due_time_and_nothing_else():
+    run = run_in(State.RUNNING, due_at=NOW, inactivity_timeout_seconds=1, updated_at=T0 + 5)
+    step = due(run, newest_ts=NOW)
+    assert (step.run.updated_at, step.run.rev, step.run.due_at) == (T0 + 5, "rev2", NOW + 1000)
+
+
+@pytest.mark.parametrize("state", [s for s in State if s is not State.RUNNING])
+def test_only_a_running_run_is_watched(state):
+    step = due(run_in(state, due_at=NOW, inactivity_timeout_seconds=1))
+    assert isinstance(step, Step)
+    assert step.run.due_at is None
+
+
+@pytest.mark.parametrize("state", OPEN_STATES)
+def test_a_cancel_is_forced_after_the_grace_time_in_every_open_state(state):
+    outcome = due(run_in(state, **cancelled_at(NOW - GRACE * 1000)))
+    assert outcome == Outcome(status=State.CANCELLED, error={"message": "why", "type": "cancelled"})
+
+
+def test_within_the_grace_time_it_is_put_off_to_its_end():
+    step = due(run_in(State.RUNNING, **cancelled_at(NOW - GRACE * 1000 + 1)))
+    assert step.run.due_at == NOW + 1
+
+
+def test_a_cancel_that_was_asked_for_outranks_silence():
+    run = run_in(State.RUNNING, **cancelled_at(NOW - GRACE * 1000, inactivity_timeout_seconds=1))
+    assert due(run).status is State.CANCELLED
+
+
+@pytest.mark.parametrize(("timeout", "expected"), [(10, NOW + 10_000), (100, NOW + GRACE * 1000)])
+def test_of_two_deadlines_the_sooner_is_the_next(timeout, expected):
+    run = run_in(State.RUNNING, **cancelled_at(NOW, inactivity_timeout_seconds=timeout))
+    assert due(run, newest_ts=NOW).run.due_at == expected
+
+
+@pytest.mark.parametrize("state", TERMINAL_STATES)
+def test_a_terminal_run_leaves_the_index(state):
+    step = due(run_in(state, **cancelled_at(T0, inactivity_timeout_seconds=1)))
+    assert step.run.due_at is None
+    assert step.run.state is state

@@ -1,0 +1,105 @@
+"""A deployment in a test's hand: tables, a clock, and as many containers over them as it wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+from baton.bootstrap import Runtime, build
+from baton.config import Settings
+from baton.domain.starting import Start
+from baton.services.starts import Started
+from tests.unit.manual_clock import ManualClock
+from tests.unit.moto_tables import REGION
+
+NS = "default"
+
+Call = tuple[str, dict[str, Any]]
+
+
+@dataclass
+class House:
+    """Tables and time; ``container`` gives what one Lambda container has, with no memory of any other's."""
+
+    client: Any
+    settings: Settings
+    clock: ManualClock = field(default_factory=ManualClock)
+    _seeds: int = 0
+
+    def container(self) -> Runtime:
+        self._seeds += 1
+        runtime = build(self.settings, self.clock, seed=self._seeds)
+        runtime.dynamo.connection._client = self.client  # making one takes longer than most tests
+        return runtime
+
+    def items(self, table: str) -> list[dict[str, Any]]:
+        """Everything that stands in a table, in DynamoDB's own JSON."""
+        return list(self.client.scan(TableName=table)["Items"])
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.items(self.settings.runs_table)
+
+    def log(self) -> list[dict[str, Any]]:
+        return self.items(self.settings.log_table)
+
+
+def house_of(client: Any, names: dict[str, str], **settings: Any) -> House:
+    """A deployment over these tables."""
+    return House(
+        client,
+        Settings(
+            runs_table=names["runs"],
+            log_table=names["log"],
+            catalog_table=names["catalog"],
+            signing_keys=(b"key",),
+            region=REGION,
+            **{"due_shards": 2, **settings},
+        ),
+    )
+
+
+@contextmanager
+def calls_of(runtime: Runtime) -> Iterator[list[Call]]:
+    """The DynamoDB calls that a container makes meanwhile: operation and request."""
+    made: list[Call] = []
+
+    def note(operation: str, request: dict[str, Any]) -> None:
+        made.append((operation, request))
+
+    with before_each_call(runtime, note):
+        yield made
+
+
+@contextmanager
+def before_each_call(runtime: Runtime, hook: Callable[[str, dict[str, Any]], None]) -> Iterator[None]:
+    """Let ``hook`` look at, or act before, each DynamoDB call of a container; its own are not hooked."""
+    connection = runtime.dynamo.connection
+    dispatch = connection.dispatch
+    inside = False
+
+    def hooked(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        nonlocal inside
+        if not inside:
+            inside = True
+            try:
+                hook(operation, request)
+            finally:
+                inside = False
+        return dispatch(operation, request)
+
+    with patch.object(connection, "dispatch", hooked):
+        yield
+
+
+def start(runtime: Runtime, **wish: Any) -> Started:
+    """Start a run; a body digest of its own unless one is given."""
+    given = {"namespace": NS, "workflow": "build", "body": "body", **wish}
+    return runtime.starts.start(Start(**given))
+
+
+def names_of(calls: list[Call]) -> list[str]:
+    """The operations, in order."""
+    return [operation for operation, _ in calls]
