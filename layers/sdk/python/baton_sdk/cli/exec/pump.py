@@ -18,6 +18,9 @@ CHUNK = 64 * 1024
 PARTIAL_AFTER_SECONDS = 1.0
 """A prompt or a progress bar has no newline: what stands still this long is logged as it is."""
 
+TICK_SECONDS = 0.1
+"""Neither a line that stands still nor the command's own exit makes a pipe readable: look this often."""
+
 Emit = Callable[[str, Piece], None]
 
 
@@ -66,7 +69,7 @@ class Pump:
                 selector.register(stream.pipe, selectors.EVENT_READ, stream)
             heard_at = self._clock()
             while selector.get_map():
-                ready = selector.select(timeout=self._patience())
+                ready = selector.select(timeout=TICK_SECONDS)
                 for key, _ in ready:
                     if not self._move(key.data):
                         selector.unregister(key.fileobj)
@@ -79,9 +82,6 @@ class Pump:
         for stream in self._streams:
             self._log(stream, list(stream.cutter.flush(final=True)))
         return complete
-
-    def _patience(self) -> float:
-        return 0.2 if self._child.exited else PARTIAL_AFTER_SECONDS
 
     def _move(self, stream: _Stream) -> bool:
         data: bytes | None = None

@@ -1,0 +1,132 @@
+"""A command's output is moved byte for byte, and a command that is to stop stops."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+
+import pytest
+
+from baton_sdk.cli.exec.child import Child, Result, Stopper
+from baton_sdk.cli.exec.pump import Pump
+
+IGNORES_TERM = (
+    "import signal,sys; signal.signal(15, signal.SIG_IGN); print('up', flush=True); sys.stdin.read()"
+)
+
+
+@pytest.fixture
+def spawn():
+    children = []
+
+    def spawn(code):
+        children.append(Child([sys.executable, "-c", code], {"BATON_RUN_ID": "r1"}))
+        return children[-1]
+
+    yield spawn
+    for child in children:
+        child.send(signal.SIGKILL)
+        child.result()
+        child.close()
+
+
+def pump(child, *, on_line=lambda name, piece: None, drain_seconds=5.0):
+    lines, through = [], {"stdout": io.BytesIO(), "stderr": io.BytesIO()}
+
+    def emit(name, piece):
+        lines.append((name, piece.text, piece.eol))
+        on_line(name, piece)
+
+    complete = Pump(child, emit, through, drain_seconds=drain_seconds).run()
+    return complete, lines, {name: stream.getvalue() for name, stream in through.items()}
+
+
+def test_both_streams_reach_the_log_by_line_and_the_terminal_by_byte(spawn):
+    code = "import sys; print('out'); sys.stderr.write('err\\n'); sys.stdout.write('tail'); sys.exit(3)"
+    child = spawn(code)
+    complete, lines, through = pump(child)
+    assert complete
+    assert sorted(lines) == [("stderr", "err", True), ("stdout", "out", True), ("stdout", "tail", False)]
+    assert through == {"stdout": b"out\ntail", "stderr": b"err\n"}
+    assert child.result().exit_code == 3
+
+
+def test_much_output_comes_whole_and_in_order(spawn):
+    child = spawn("for n in range(20000): print(n)")
+    _, lines, through = pump(child)
+    assert [line for _, line, _ in lines] == [str(n) for n in range(20000)]
+    assert through["stdout"] == b"".join(b"%d\n" % n for n in range(20000))
+
+
+def test_a_reader_that_has_gone_does_not_stop_the_log(spawn):
+    class Gone(io.BytesIO):
+        def write(self, data):
+            raise BrokenPipeError
+
+    lines = []
+    child = spawn("print('a'); print('b')")
+    Pump(child, lambda name, piece: lines.append(piece.text), {"stdout": Gone()}, drain_seconds=5).run()
+    assert lines == ["a", "b"]
+
+
+def test_the_command_knows_its_run(spawn):
+    child = spawn("import os; print(os.environ['BATON_RUN_ID'])")
+    assert pump(child)[1] == [("stdout", "r1", True)]
+
+
+def test_a_stop_reaches_the_whole_group(spawn):
+    child = spawn(
+        "import subprocess,sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'])"
+    )
+    stopper = Stopper(child, grace_seconds=60)
+    complete, _, _ = pump(child, on_line=lambda *_: stopper.stop("cancel"))
+    stopper.done()
+    assert complete  # the grandchild has let go of the pipes, too
+    assert stopper.reason == "cancel"
+    assert child.result().signal == "SIGTERM"
+
+
+def test_a_command_that_ignores_the_stop_is_killed_after_the_grace(spawn):
+    child = spawn(IGNORES_TERM.replace("sys.stdin.read()", "import threading; threading.Event().wait()"))
+    stopper = Stopper(child, grace_seconds=0)
+    pump(child, on_line=lambda *_: stopper.stop("cancel"))
+    assert child.result().signal == "SIGKILL"
+
+
+def test_the_first_reason_to_stop_stands_and_after_the_end_there_is_none(spawn):
+    child = spawn("print('up', flush=True); input()")
+    stopper = Stopper(child, grace_seconds=60)
+    stopper.stop("cancel")
+    stopper.stop("interrupt")
+    assert stopper.reason == "cancel"
+    stopper.done()
+
+    ended = spawn("pass")
+    ended.result()
+    late = Stopper(ended, grace_seconds=60)
+    late.stop("cancel")
+    assert late.reason is None
+
+
+def test_what_a_command_leaves_behind_does_not_hold_it_up_for_ever(spawn):
+    behind = "[sys.executable, '-c', 'import threading; threading.Event().wait()']"
+    child = spawn(f"import subprocess,sys; print('out', flush=True); subprocess.Popen({behind})")
+    complete, lines, _ = pump(child, drain_seconds=0)
+    assert not complete
+    assert lines == [("stdout", "out", True)]
+
+
+@pytest.mark.parametrize(
+    ("returncode", "code", "name", "exit_code"),
+    [
+        (0, 0, None, 0),
+        (7, 7, None, 7),
+        (-15, None, "SIGTERM", 143),
+        (-9, None, "SIGKILL", 137),
+        (-64, None, "SIGRTMAX", 192),
+    ],
+)
+def test_exit_codes_are_a_shells(returncode, code, name, exit_code):
+    result = Result(returncode)
+    assert (result.code, result.signal, result.exit_code) == (code, name, exit_code)

@@ -1,0 +1,254 @@
+"""The command line as its users meet it: options, output, exit codes. No service is reached here."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from baton_sdk import Client
+from baton_sdk.cli import session as cli_session
+from baton_sdk.cli.app import app
+from baton_sdk.cli.exec.command import workflow_name
+from baton_sdk.cli.values import json_value, moment
+from tests.unit.sdk.service import problem, run_json
+
+VERBS = [
+    "demo", "dev", "exec", "start", "tail", "append", "finish", "doctor",
+    "runs list", "runs show", "runs wait", "runs cancel", "runs resume", "runs delete",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run a command line against a handler; ``run.requests`` are what it saw."""
+    for name in ("BATON_URL", "BATON_TOKEN", "BATON_NAMESPACE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*args, answer=None, stdin=None):
+        def handler(request):
+            run.requests.append(request)
+            return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
+
+        def client(self, **_):
+            options = self.options
+            return Client(
+                options.url, options.token, options.namespace, transport=httpx.MockTransport(handler)
+            )
+
+        monkeypatch.setattr(cli_session.Session, "client", client)
+        return CliRunner().invoke(app, list(args), input=stdin)
+
+    run.requests = []
+    return run
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_teaches_by_example(verb, run):
+    result = run(*verb.split(), "--help")
+    assert result.exit_code == 0
+    assert re.search(r"Examples?:\s+.*baton ", result.output, re.DOTALL)
+    for option in ("--url", "--token", "--namespace", "--json"):
+        assert option in result.output
+
+
+LIST = {"runs": [run_json("a"), run_json("b", state="failed", tags=["x", "y"])]}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--url", "http://svc", "--token", "t", "--namespace", "n", "--json", "runs", "list"],
+        ["runs", "--url", "http://svc", "--token", "t", "--namespace", "n", "--json", "list"],
+        ["runs", "list", "--url", "http://svc", "--token", "t", "--namespace", "n", "--json"],
+        [
+            "--url",
+            "http://wrong",
+            "--json",
+            "runs",
+            "--token",
+            "t",
+            "list",
+            "--url",
+            "http://svc",
+            "--namespace",
+            "n",
+        ],
+    ],
+)
+def test_global_options_work_before_and_after_the_verb(args, run):
+    result = run(*args, answer=LIST)
+    assert json.loads(result.stdout) == LIST
+    (request,) = run.requests
+    assert request.url.host == "svc"
+    assert (request.headers["authorization"], request.headers["baton-namespace"]) == ("Bearer t", "n")
+
+
+def test_an_option_outranks_the_environment(run, monkeypatch):
+    monkeypatch.setenv("BATON_URL", "http://from-env")
+    monkeypatch.setenv("BATON_TOKEN", "from-env")
+    run("--token", "given", "runs", "list", answer=LIST)
+    assert run.requests[0].url.host == "from-env"
+    assert run.requests[0].headers["authorization"] == "Bearer given"
+
+
+def test_in_a_pipe_a_list_is_tab_separated_without_colour(run):
+    lines = run("runs", "list", answer=LIST).stdout.splitlines()
+    assert [line.split("\t")[:4] for line in lines] == [
+        ["a", "build", "running", "1"],
+        ["b", "build", "failed", "1"],
+    ]
+    assert lines[1].split("\t")[6] == "x,y"
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_refusal_is_exit_1_with_its_reason_and_its_fields(run):
+    refusal = problem(
+        400, "invalid-request", "bad", errors=[{"loc": ["body", "tags"], "msg": "17 are too many"}]
+    )
+    result = run("start", "w", answer=refusal)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "error: bad" in result.stderr and "body.tags: 17 are too many" in result.stderr
+
+
+def test_a_refusal_as_json(run):
+    result = run("start", "w", "--json", answer=problem(409, "run-exists", run=run_json("r9")))
+    assert result.exit_code == 1
+    told = json.loads(result.stderr)["error"]
+    assert (told["slug"], told["status"], told["run"]["id"], told["request_id"]) == (
+        "run-exists",
+        409,
+        "r9",
+        "req-1",
+    )
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["nothing"],
+        ["start"],
+        ["start", "w", "--priority", "high"],
+        ["append", "r1"],
+        ["append", "r1", "note", "--lines"],
+        ["exec"],
+        ["exec", "--run", "r1", "--key", "k", "--", "true"],
+        ["runs", "list", "--since", "yesterday"],
+    ],
+)
+def test_wrong_usage_is_exit_2_and_reaches_nobody(args, run):
+    assert run(*args).exit_code == 2
+    assert run.requests == []
+
+
+@pytest.mark.parametrize(("state", "code"), [("completed", 0), ("failed", 1), ("running", 1)])
+def test_a_wait_exits_as_the_run_ended(state, code, run):
+    answer = {"run": run_json(state=state), "terminal": state != "running"}
+    assert run("runs", "wait", "r1", "--timeout", "0", answer=answer).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("finished", "stored", "status", "code"),
+    [
+        (True, "failed", "failed", 0),
+        (False, "failed", "failed", 0),
+        (False, "cancelled", "canceled", 0),
+        (False, "failed", "completed", 1),
+    ],
+)
+def test_a_finish_exits_1_only_where_another_outcome_stands(finished, stored, status, code, run):
+    answer = {"run": run_json(state=stored), "finished": finished}
+    assert run("finish", "r1", "--status", status, "--attempt", "1", answer=answer).exit_code == code
+
+
+def test_a_resume_that_was_not_possible_is_exit_1_and_says_why(run):
+    result = run("runs", "resume", "r1", answer={"run": run_json(state="completed"), "resumed": False})
+    assert result.exit_code == 1
+    assert "not resumed" in result.stderr
+
+
+def test_a_key_that_has_run_before_runs_nothing_again(run):
+    done = run_json(state="failed", code=7)
+    result = run("exec", "--key", "k", "--", "false", answer={"run": done, "started": False})
+    assert result.exit_code == 7
+    assert len(run.requests) == 1
+
+
+def test_a_key_whose_run_is_under_way_is_not_run_beside_it(run):
+    result = run("exec", "--key", "k", "--", "true", answer={"run": run_json(), "started": False})
+    assert result.exit_code == 1
+    assert "not started again" in result.stderr
+    assert len(run.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "over", [{"state": "failed"}, {"state": "pending"}, {"lease": {"worker_id": "w", "expires_at": None}}]
+)
+def test_a_run_that_is_not_ours_to_drive_is_not_driven(over, run):
+    result = run("exec", "--run", "r1", "--", "true", answer={"run": run_json(**over)})
+    assert result.exit_code == 1
+    assert [request.method for request in run.requests] == ["GET"]
+
+
+def test_a_command_that_does_not_exist_starts_nothing(run):
+    assert run("exec", "--", "no-such-command").exit_code == 127
+    assert run.requests == []
+
+
+@pytest.mark.parametrize(
+    ("cmd", "name"),
+    [
+        (["/usr/bin/make", "x"], "make"),
+        (["./my script.sh"], "my-script.sh"),
+        (["_private"], "private"),
+        (["…"], "command"),
+        (["x" * 200], "x" * 128),
+    ],
+)
+def test_a_workflow_is_named_by_its_command(cmd, name):
+    assert workflow_name(cmd) == name
+
+
+def test_payloads_inline_from_a_file_and_from_stdin(run, tmp_path):
+    file = tmp_path / "input.json"
+    file.write_text('{"from": "file"}')
+    answer = {"run": run_json(), "started": True}
+    for given, stdin in (('{"from": "inline"}', None), (f"@{file}", None), ("-", '{"from": "stdin"}')):
+        assert run("start", "w", "--input", given, answer=answer, stdin=stdin).exit_code == 0
+    sent = [json.loads(request.content)["input"]["from"] for request in run.requests]
+    assert sent == ["inline", "file", "stdin"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('{"a": 1,}', "line 1, column 9"),
+        ('{"a":\n  nope}', "line 2, column 3"),
+        ("hello", "its own quotes"),
+        ("", "empty"),
+        ("@/nowhere", "can't read /nowhere"),
+        ("NaN", "NaN is not a JSON number"),
+    ],
+)
+def test_wrong_json_is_shown_where_it_is_wrong(given, told):
+    with pytest.raises(typer.BadParameter, match=re.escape(told)):
+        json_value(given, "--input")
+
+
+def test_the_pointer_stands_under_the_mistake():
+    with pytest.raises(typer.BadParameter) as caught:
+        json_value('{"a": "' + "x" * 100 + '", b}', "--input")
+    shown, pointer = str(caught.value).splitlines()[1:3]
+    assert shown[pointer.index("^")] == "b"
+
+
+def test_times_are_absolute_or_an_age():
+    assert moment("2026-01-31T12:00:00+01:00", "--since") == "2026-01-31T11:00:00.000Z"
+    ago = datetime.fromisoformat(moment("2h", "--since") or "")
+    assert abs(datetime.now(UTC) - timedelta(hours=2) - ago) < timedelta(minutes=1)  # noqa: TID251
