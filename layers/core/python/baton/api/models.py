@@ -138,7 +138,7 @@ class Live(StrEnum):
 
 
 class StreamQuery(Struct, frozen=True, kw_only=True):
-    """Where to read a log from. Parameters that are not ours are ignored, as the protocol's readers expect."""
+    """Where to read a log from. Parameters that are not ours are ignored, as the protocol has it."""
 
     offset: Annotated[str, Meta(max_length=64)] | None = None
     live: Live | None = None

@@ -18,6 +18,9 @@ MAX_PAYLOAD = 256 * KB
 INLINE_INPUT = 512
 """An input up to this many bytes stands in the run's row, a larger one is the log's item 0."""
 
+MAX_DEPTH = 500
+"""Arrays and objects within each other: what is kept must be readable again, however deep in calls."""
+
 NULL = b"null"
 
 # Decimal keeps a float's digits as they were sent; big integers are Python's own.
@@ -29,13 +32,16 @@ def parse(raw: bytes, *, where: str = "body") -> Any:
     """JSON to values that ``canonical`` gives back number by number. Raises InvalidRequest on NaN, Infinity,
     lone surrogates, broken UTF-8, trailing bytes and nesting too deep to hold."""
     try:
-        return _decoder.decode(raw)
+        value = _decoder.decode(raw)
     except RecursionError as exc:
-        raise InvalidRequest.at([where], "nested too deeply") from exc
+        raise _too_deep(where) from exc
     except decimal.InvalidOperation as exc:
         raise InvalidRequest.at([where], "a number's exponent is out of range") from exc
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         raise InvalidRequest.at([where], _reason(raw, exc)) from exc
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
+        raise _too_deep(where)
+    return value
 
 
 def canonical(value: Any) -> bytes:
@@ -56,6 +62,25 @@ def check_size(name: str, size: int, limit: int = MAX_PAYLOAD) -> None:
     if size > limit:
         msg = f"{size} bytes of canonical JSON, over the limit of {limit}"
         raise PayloadTooLarge(f"{name}: {msg}", errors=[{"loc": ["body", name], "msg": msg}])
+
+
+def _deeper_than(value: Any, levels: int) -> bool:
+    """Level by level, so that it needs no stack itself."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            child
+            for each in level
+            for child in (each.values() if type(each) is dict else each)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _too_deep(where: str) -> InvalidRequest:
+    return InvalidRequest.at([where], f"nested too deeply: over {MAX_DEPTH} levels")
 
 
 def _reason(raw: bytes, exc: Exception) -> str:
