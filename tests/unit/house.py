@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import local
 from typing import Any
 from unittest.mock import patch
 
@@ -78,16 +79,15 @@ def before_each_call(runtime: Runtime, hook: Callable[[str, dict[str, Any]], Non
     """Let ``hook`` look at, or act before, each DynamoDB call of a container; its own are not hooked."""
     connection = runtime.dynamo.connection
     dispatch = connection.dispatch
-    inside = False
+    thread = local()
 
     def hooked(operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        nonlocal inside
-        if not inside:
-            inside = True
+        if not getattr(thread, "inside", False):
+            thread.inside = True
             try:
                 hook(operation, request)
             finally:
-                inside = False
+                thread.inside = False
         return dispatch(operation, request)
 
     with patch.object(connection, "dispatch", hooked):
