@@ -17,6 +17,7 @@ from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
+from baton.store.rows import place_at
 from baton.store.runs import Listed
 
 MAX_EXAMINED = 1_000
@@ -116,10 +117,12 @@ class Runs:
 
     def _places(self, namespace: str, wanted: Filter, after: str | None) -> Iterator[Listed]:
         """Places in the listing, newest first, merged over the workflows it goes over."""
-        since = f"{wanted.since or 0:013d}"
+        since = place_at(wanted.since or 0)
         before = after if after is not None else LAST
         if wanted.until is not None:
-            before = min(before, f"{wanted.until + 1:013d}")
+            before = min(before, place_at(wanted.until + 1))
+        if before <= since:
+            return iter(())  # the store refuses a range that ends before it begins
         if wanted.context_ref is not None:
             return self._walk(namespace, None, wanted.context_ref, since, before)
         names = [wanted.workflow] if wanted.workflow else self._context.catalog.workflow_names(namespace)

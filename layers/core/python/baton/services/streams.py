@@ -21,8 +21,8 @@ from baton.store.log import LogItem
 MAX_ANSWER = 4_000_000
 """Bytes of messages in one answer; a read ends early there."""
 
-MESSAGE_OVERHEAD = 200
-"""What a message takes beside its type and data, at the most: counted, not encoded, while a read collects."""
+ENVELOPE = 120
+"""What a message takes beside its run id, type and data, at the most: counted, not encoded."""
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,18 +86,18 @@ class Streams:
             page = self._context.log.read(
                 run.namespace, run.id, run.birth, collected.next.slot, consistent=consistent
             )
-            if page.items and page.items[0].slot != collected.next.slot:
-                if consistent:
-                    raise InvalidRequest.at(["query", "offset"], "not an offset of this log")
-                return self.read(reading, consistent=True)
             for item in page.items:
+                if item.slot != collected.next.slot:
+                    if consistent:
+                        raise _never_was()
+                    return self.read(reading, consistent=True)
                 if not collected.add(item):
                     break
                 closed = item.header.closed
             more = page.more
         done = not more and not collected.full
-        if collected.next.index and done and consistent:
-            raise InvalidRequest.at(["query", "offset"], "not an offset of this log")
+        if consistent and done and reading.at_end is None and collected.next == reading.position:
+            raise _never_was()  # the log goes further, yet nothing begins here
         return Chunk(
             birth=run.birth,
             messages=collected.messages,
@@ -122,9 +122,9 @@ class Streams:
         yield chunk
         while not chunk.closed:
             left = until - context.clock.now()
+            if left <= 0:
+                return
             if chunk.up_to_date:
-                if left <= 0:
-                    return
                 context.clock.sleep(min(context.settings.poll_seconds, left / 1000))
             reading = reading._replace(position=chunk.next, at_end=chunk.closed)
             chunk = self.read(reading, consistent=not chunk.up_to_date)
@@ -149,7 +149,7 @@ class _Collected:
     def add_start(self, said: Entry) -> None:
         """Entry 0, as the row has it."""
         if self.next.index:
-            raise InvalidRequest.at(["query", "offset"], "not an offset of this log")
+            raise _never_was()
         self._add(said, self._run.created_at, 1)
         self.next = Offset(1)
 
@@ -158,12 +158,9 @@ class _Collected:
         entries = unpack(item.body)
         index = self.next.index
         if index >= item.count:
-            raise InvalidRequest.at(["query", "offset"], "not an offset of this log")
+            raise _never_was()
         while index < item.count:
-            if (
-                self._size >= MAX_ANSWER - MESSAGE_OVERHEAD - len(bytes(entries[index].data))
-                and self.messages
-            ):
+            if self.messages and self._size + self._bytes(entries[index]) > MAX_ANSWER:
                 self.full = True
                 self.next = Offset(item.slot, index)
                 return False
@@ -173,8 +170,15 @@ class _Collected:
         return True
 
     def _add(self, said: Entry, ts: Millis, attempt: int, seq: int = 0) -> None:
-        self._size += len(bytes(said.data)) + MESSAGE_OVERHEAD
+        self._size += self._bytes(said)
         self.messages.append(Message(self._run.id, seq, attempt, said.type, rfc3339(ts), said.data))
+
+    def _bytes(self, said: Entry) -> int:
+        return ENVELOPE + len(self._run.id) + len(said.type) + len(bytes(said.data))
+
+
+def _never_was() -> InvalidRequest:
+    return InvalidRequest.at(["query", "offset"], "not an offset of this log")
 
 
 def _empty(reading: Reading, closed: bool) -> Chunk:

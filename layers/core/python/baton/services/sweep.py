@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from baton.domain.clock import millis
+from baton.domain.clock import Millis, millis
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
@@ -41,24 +41,41 @@ class Sweep:
         self._performer = performer
 
     def run(self) -> Swept:
-        """Go over every shard once. An item in trouble is logged and left to the next sweep; it never stops
-        the rest. Sweeps may overlap: each change is conditional."""
+        """Go over every shard once, beginning at any: time that runs out must not fall on the same ones
+        always.
+
+        An item in trouble is logged and left to the next sweep; it never stops the rest. Sweeps may overlap:
+        each change is conditional.
+        """
         context = self._context
+        shards = context.settings.due_shards
         deadline = context.clock.now() + millis(context.settings.sweep_seconds)
+        first = int(context.jitter() * shards)
         swept = Swept()
-        for shard in range(context.settings.due_shards):
-            start: Raw | None = None
-            while True:
-                page = context.runs.due(shard, context.clock.now(), start=start)
-                for entry in page.items:
-                    if context.clock.now() >= deadline:
-                        swept.more = True
-                        return swept
-                    self._item(entry, swept)
-                if page.more is None:
-                    break
-                start = page.more
+        for step in range(shards):
+            shard = (first + step) % shards
+            try:
+                self._shard(shard, deadline, swept)
+            except TryAgain as trouble:
+                swept.failed += 1
+                logger.warning("a shard was left to the next sweep", shard=shard, reason=trouble.detail)
+            if swept.more:
+                break
         return swept
+
+    def _shard(self, shard: int, deadline: Millis, swept: Swept) -> None:
+        context = self._context
+        start: Raw | None = None
+        while True:
+            page = context.runs.due(shard, context.clock.now(), start=start)
+            for entry in page.items:
+                if context.clock.now() >= deadline:
+                    swept.more = True
+                    return
+                self._item(entry, swept)
+            if page.more is None:
+                return
+            start = page.more
 
     def _item(self, entry: Raw, swept: Swept) -> None:
         try:
@@ -67,11 +84,18 @@ class Sweep:
                 self._due_run(due, swept)
             else:
                 self._purge(due, swept)
-        except (Conflict, NotFound, TryAgain) as trouble:
+        except NotFound:
+            swept.stale += 1
+        except (Conflict, TryAgain) as trouble:
             swept.failed += 1
             logger.warning(
                 "a due item was left to the next sweep", key=entry["k"]["S"], reason=trouble.detail
             )
+        except (
+            Exception
+        ):  # an item is an edge of its own: what is wrong with one must not keep the rest waiting
+            swept.failed += 1
+            logger.exception("a due item can't be swept", key=entry["k"]["S"])
 
     def _due_run(self, due: DueRun, swept: Swept) -> None:
         context = self._context

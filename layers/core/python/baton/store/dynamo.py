@@ -133,8 +133,10 @@ class Dynamo:
                 clash = _clash(exc, len(writes))
                 if clash is not None:
                     return clash
+                if _busy(exc):
+                    raise Unavailable("the store is busy") from exc
                 if not _conflicted(exc):
-                    raise _translated(exc) from exc
+                    raise
                 if pause is None:
                     raise Unavailable("the store is busy with these items") from exc
             except BotoCoreError as exc:
@@ -201,9 +203,9 @@ class Table:
                 scan_index_forward=forward,
             )
         except QueryError as exc:
-            if isinstance(exc.cause, ClientError):
-                raise _translated(exc.cause) from exc
-            raise Unavailable("the store can't be reached") from exc
+            if isinstance(exc.cause, ClientError) and not _busy(exc.cause):
+                raise exc.cause from exc
+            raise Unavailable("the store can't answer now") from exc
         return Page(answer["Items"], answer.get("LastEvaluatedKey"))
 
     def query_all(
@@ -327,7 +329,5 @@ def _conflicted(exc: ClientError) -> bool:
     return _code(exc) in _CONFLICTS or any(reason.get("Code") in _CONFLICTS for reason in _reasons(exc))
 
 
-def _translated(exc: ClientError) -> Exception:
-    if _code(exc) in _BUSY or any(reason.get("Code") in _BUSY for reason in _reasons(exc)):
-        return Unavailable("the store is busy")
-    return exc
+def _busy(exc: ClientError) -> bool:
+    return _code(exc) in _BUSY or any(reason.get("Code") in _BUSY for reason in _reasons(exc))

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 ROW = "run"
 PURGE = "purge"
+MAX_CREATED = 10**13 - 1
 TTL_MARGIN_SECONDS = 3600
 """DynamoDB collects a run this long after it reads as gone."""
 
@@ -114,7 +115,13 @@ def workflow_key(namespace: str, workflow: str) -> str:
 
 def created_key(run: Run) -> str:
     """Where a run stands in a listing: by creation, then id."""
-    return f"{run.created_at:013d}#{run.id}"
+    return f"{place_at(run.created_at)}#{run.id}"
+
+
+def place_at(at: Millis) -> str:
+    """Where in a listing the runs created at ``at`` begin. Times before 1970 and after 2286 stand at its
+    ends."""
+    return f"{min(max(at, 0), MAX_CREATED):013d}"
 
 
 def shard_key(shard: int) -> str:
