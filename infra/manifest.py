@@ -83,7 +83,7 @@ _CHANGES_RUNS = (_on(RUNS, "GetItem", "UpdateItem"), _on(LOG, "GetItem", "PutIte
 """Reads a run and its log's end, and writes both in one transaction."""
 
 # An HTTP API waits 30 s and no longer: what may wait by design (a long poll, `wait`) ends below that.
-# Lambda gives processor with memory: half a GB is where these stop getting faster for the money.
+# Lambda gives processor in proportion to memory.
 FUNCTIONS = (
     Function(
         name="start",

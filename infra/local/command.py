@@ -1,0 +1,105 @@
+"""The command that starts the local stack, tells where it is, and stops it at Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from infra.local.door import is_loopback
+
+if TYPE_CHECKING:
+    from infra.local.stack import Stack
+
+PORT = 4437
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0: any free port.")] = PORT,
+    host: Annotated[str, typer.Option(help="The loopback address to listen on.")] = "127.0.0.1",
+    endpoint_url: Annotated[
+        str | None,
+        typer.Option(
+            envvar=["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"],
+            help="The DynamoDB to keep runs in, instead of this process's memory.",
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="One of baton.config.Settings, also by environment: BATON_NAME."
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line for each request.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what the functions log.")] = False,
+) -> None:
+    """Run Baton on this machine: every function behind a real HTTP server. Ctrl-C stops it."""
+    if not is_loopback(host):
+        raise typer.BadParameter("the local stack binds loopback only", param_hint="--host")
+    _speak(quiet=quiet, verbose=verbose)
+    stop = _stop_signals()
+    stack = _started(host, port, endpoint_url, _pairs(setting or []))
+    kept = f"at {endpoint_url}" if endpoint_url else "in this process's memory, gone when it ends"
+    typer.echo(f"baton: ready at {stack.url} - runs are kept {kept} - Ctrl-C stops")
+    stop.wait()
+    typer.echo("baton: stopping", err=True)
+    if not stack.stop():
+        typer.echo("baton: some requests did not end in time and were cut off", err=True)
+        sys.stdout.flush()
+        # Their threads would hold the interpreter's own exit back.
+        os._exit(0)
+
+
+def _started(host: str, port: int, endpoint_url: str | None, given: Mapping[str, str]) -> Stack:
+    # Imported now, not above: help and usage errors should not wait for moto.
+    from infra.local.settings import Unknown, local_settings
+    from infra.local.stack import Options, Stack
+
+    try:
+        settings = local_settings(given, endpoint_url=endpoint_url)
+    except Unknown as exc:
+        raise typer.BadParameter(str(exc), param_hint="--setting") from exc
+    try:
+        return Stack(Options(settings=settings, host=host, port=port))
+    except OSError as exc:
+        typer.echo(f"baton: can't listen on {host}:{port}: {exc.strerror or exc}", err=True)
+        raise typer.Exit(1) from exc
+
+
+def _pairs(settings: list[str]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in settings]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise typer.BadParameter(f"{name}: NAME=VALUE is wanted", param_hint="--setting")
+    return {name: value for name, _, value in pairs}
+
+
+def _stop_signals() -> threading.Event:
+    """Set by the first Ctrl-C or SIGTERM; the second does not wait for anything."""
+    stop = threading.Event()
+
+    def asked(number: int, _frame: Any) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        stop.set()
+
+    signal.signal(signal.SIGINT, asked)
+    signal.signal(signal.SIGTERM, asked)
+    return stop
+
+
+def _speak(*, quiet: bool, verbose: bool) -> None:
+    """Requests on stderr, one line each; the functions' own log and metrics only when asked for."""
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
+    logging.getLogger("infra.local.access").setLevel(logging.WARNING if quiet else logging.INFO)
+    os.environ.setdefault("POWERTOOLS_LOG_LEVEL", "INFO" if verbose else "ERROR")
+    os.environ.setdefault("POWERTOOLS_METRICS_DISABLED", "false" if verbose else "true")

@@ -1,0 +1,80 @@
+"""Serves one ASGI application on a loopback port, in a thread of its own, and drains it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import Any
+
+import uvicorn
+
+from infra.local.inflight import InFlight
+
+GRACE_SECONDS = 1.0
+"""How long a stop lets requests end by themselves, before it wakes those that wait."""
+
+PATIENCE_SECONDS = 10.0
+"""How long a stop then waits for what can't be woken: a call to a DynamoDB that does not answer."""
+
+
+class Server:
+    """Listens from its making on, answers from ``start`` on. Signals stay with whoever made it.
+
+    Raises OSError when the address is taken.
+    """
+
+    def __init__(self, app: Any, in_flight: InFlight, *, host: str, port: int) -> None:
+        self._in_flight = in_flight
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, port), family=family)
+        address, taken = self._listener.getsockname()[:2]
+        self.url = f"http://[{address}]:{taken}" if ":" in address else f"http://{address}:{taken}"
+        self._uvicorn = _Uvicorn(app)
+        self._thread = threading.Thread(
+            target=self._uvicorn.run, kwargs={"sockets": [self._listener]}, name="gateway", daemon=True
+        )
+
+    def start(self) -> None:
+        """Answer requests when this returns."""
+        self._thread.start()
+        self._uvicorn.serves.wait()
+
+    def stop(self) -> bool:
+        """Take no more, end live streams, let the rest end, wake what waits. False when some did not end."""
+        self._uvicorn.should_exit = True
+        if self._thread.ident is None:
+            self._listener.close()
+            return True
+        self._in_flight.drain()
+        self._thread.join(GRACE_SECONDS)
+        self._in_flight.interrupt()
+        self._thread.join(PATIENCE_SECONDS)
+        return not self._thread.is_alive()
+
+
+class _Uvicorn(uvicorn.Server):
+    """Uvicorn, telling when it serves."""
+
+    def __init__(self, app: Any) -> None:
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=round(GRACE_SECONDS + PATIENCE_SECONDS),
+        )
+        super().__init__(config)
+        self.serves = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.serves.set()

@@ -1,0 +1,94 @@
+"""The stack: DynamoDB, functions, gateway and scheduler of one laptop, started and drained as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from baton import bootstrap
+from baton.bootstrap import Runtime
+from baton.config import Settings
+from baton.domain.clock import Clock
+from infra.local.clock import InterruptibleClock
+from infra.local.functions import FOLDER, Functions
+from infra.local.gateway import Gateway
+from infra.local.inflight import InFlight
+from infra.local.memory import in_process, lend_credentials
+from infra.local.routing import Router
+from infra.local.scheduler import Scheduler
+from infra.local.server import PATIENCE_SECONDS, Server
+from infra.local.settings import table_names
+from infra.local.tables import create
+from infra.manifest import FUNCTIONS, Function
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+THREADS = 256
+"""Requests served at once: a long poll holds its thread."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What to start. ``port`` 0: any free one. Settings without an endpoint: DynamoDB in this process."""
+
+    settings: Settings
+    host: str = "127.0.0.1"
+    port: int = 0
+    clock: Clock | None = None
+    schedules: bool = True
+    functions: tuple[Function, ...] = FUNCTIONS
+    folder: Path = FOLDER
+
+
+class Stack:
+    """One local stack, serving from its making until it is stopped.
+
+    Raises OSError when the address is taken, and what DynamoDB or the loading of a handler raises.
+    """
+
+    def __init__(self, options: Options) -> None:
+        clock = options.clock or InterruptibleClock()
+        in_flight = InFlight()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="function")
+        with ExitStack() as held:
+            self.runtime = held.enter_context(_database(options.settings, clock))
+            functions = Functions(options.functions, self.runtime, options.folder)
+            gateway = Gateway(
+                Router(options.functions), functions, clock=clock, threads=self._threads, in_flight=in_flight
+            )
+            self._server = Server(gateway, in_flight, host=options.host, port=options.port)
+            self._held = held.pop_all()
+        scheduled = options.functions if options.schedules else ()
+        self._scheduler = Scheduler(scheduled, functions.call, clock=clock, region=options.settings.region)
+        self._server.start()
+        self._scheduler.start()
+
+    @property
+    def url(self) -> str:
+        """Where it serves."""
+        return self._server.url
+
+    def stop(self) -> bool:
+        """Drain and end; False when something did not end in time, and goes on in its thread."""
+        drained = self._server.stop()
+        ended = self._scheduler.stop(PATIENCE_SECONDS) and drained
+        self._threads.shutdown(wait=ended, cancel_futures=True)
+        if ended:
+            self._held.close()
+        return ended
+
+
+@contextmanager
+def _database(settings: Settings, clock: Clock) -> Iterator[Runtime]:
+    """The tables, made where they are not there, and the runtime that works on them."""
+    lend_credentials()
+    with in_process() if settings.endpoint_url is None else nullcontext():
+        runtime = bootstrap.build(settings, clock)
+        client = cast("DynamoDBClient", runtime.dynamo.connection.client)
+        create(client, table_names(settings))
+        yield runtime
