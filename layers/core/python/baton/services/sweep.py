@@ -91,9 +91,7 @@ class Sweep:
             logger.warning(
                 "a due item was left to the next sweep", key=entry["k"]["S"], reason=trouble.detail
             )
-        except (
-            Exception
-        ):  # an item is an edge of its own: what is wrong with one must not keep the rest waiting
+        except Exception:  # noqa: BLE001 - an edge of its own: one item's fault must not stop the rest
             swept.failed += 1
             logger.exception("a due item can't be swept", key=entry["k"]["S"])
 
