@@ -37,7 +37,7 @@ class Calls:
         headers: Mapping[str, str] | None = None,
         retry: RetryPolicy | None = None,
         listener: Listener | None = None,
-    ) -> Mapping[str, Any]:
+    ) -> httpx.Response:
         request = Request(
             method="POST",
             path=path,
@@ -45,7 +45,7 @@ class Calls:
             content=body(fields),
             repeatable=repeatable,
         )
-        return json_object(self._transport.send(request, retry=retry, listener=listener))
+        return self._transport.send(request, retry=retry, listener=listener)
 
 
 def run_path(run_id: str) -> str:

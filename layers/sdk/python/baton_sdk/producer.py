@@ -14,6 +14,9 @@ from baton_sdk.log import Appended
 from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.transport import JSON_TYPE, Request, Transport
 
+TAIL_HEADER = "baton-tail"
+"""The log's tail as an answer gave it, signed; sent back it saves the service a read."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Producer:
@@ -54,7 +57,7 @@ def send_append(
     if attempt is not None:
         headers["baton-attempt"] = str(attempt)
     if tail is not None:
-        headers["baton-tail"] = tail
+        headers[TAIL_HEADER] = tail
     if producer is not None:
         headers.update(producer.headers())
     request = Request(
@@ -67,7 +70,7 @@ def send_append(
     response = transport.send(request, retry=retry, listener=listener, stop=stop)
     return Appended(
         next_offset=response.headers.get("stream-next-offset"),
-        tail=response.headers.get("baton-tail"),
+        tail=response.headers.get(TAIL_HEADER),
         # Without producer headers 204 is the only success; with them it says "already here".
         duplicate=producer is not None and response.status_code == httpx.codes.NO_CONTENT,
     )

@@ -179,10 +179,12 @@ class RunDetail:
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """``started`` is True for the start that made the run, False when its key had made it before."""
+    """``started`` is True for the start that made the run, False when its key had made it before. ``tail``,
+    handed to ``writer``, saves the first append a read."""
 
     run: Run
     started: bool
+    tail: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

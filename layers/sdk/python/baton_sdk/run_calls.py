@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from baton_sdk.calls import Calls, json_object, present, run_path
+from baton_sdk.producer import TAIL_HEADER
 from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.run import Finished, Resumed, Run, RunDetail, Started
 from baton_sdk.transport import Request
@@ -47,7 +48,7 @@ class RunCalls(Calls):
         """
         made_up = idempotency_key is None and run_id is None
         key = str(uuid.uuid4()) if made_up else idempotency_key
-        document = self._post(
+        response = self._post(
             "/v1/runs",
             {
                 "workflow": workflow,
@@ -67,9 +68,12 @@ class RunCalls(Calls):
             headers=present({"idempotency-key": key, "traceparent": traceparent}),
             repeatable=key is not None,
         )
-        # Under a key nobody else can know, "started before" was this very request, its reply lost.
+        document = json_object(response)
         return Started(
-            run=Run.from_json(document.get("run")), started=made_up or bool(document.get("started"))
+            run=Run.from_json(document.get("run")),
+            # Under a key nobody else can know, "started before" was this very request, its reply lost.
+            started=made_up or bool(document.get("started")),
+            tail=response.headers.get(TAIL_HEADER),
         )
 
     def get(self, run_id: str) -> RunDetail:
@@ -148,6 +152,7 @@ class RunCalls(Calls):
         session_ref: str | None = None,
         continue_as_new: Mapping[str, Any] | None = None,
         attempt: int | None = None,
+        tail: str | None = None,
         idempotency_key: str | None = None,
         retry: RetryPolicy | None = None,
         listener: Listener | None = None,
@@ -155,10 +160,10 @@ class RunCalls(Calls):
         """Settle the run, once: ``finished`` is False when someone else's outcome stands, which ``run`` then
         tells.
 
-        ``attempt`` is the driver's fence (LeaseLost when another has taken over). Always sent with a key, so
-        a lost reply is repeated and answered as the first was.
+        ``tail`` (``writer.tail``) saves a read. ``attempt`` is the driver's fence (LeaseLost when another has
+        taken over). Always sent with a key, so a lost reply is repeated and answered as the first was.
         """
-        document = self._post(
+        response = self._post(
             f"{run_path(run_id)}/finish",
             {
                 "status": status,
@@ -174,29 +179,32 @@ class RunCalls(Calls):
                 {
                     "idempotency-key": idempotency_key or str(uuid.uuid4()),
                     "baton-attempt": None if attempt is None else str(attempt),
+                    TAIL_HEADER: tail,
                 }
             ),
             repeatable=True,
             retry=retry,
             listener=listener,
         )
+        document = json_object(response)
         return Finished(run=Run.from_json(document.get("run")), finished=bool(document.get("finished")))
 
     def cancel(self, run_id: str, *, reason: str | None = None, force: bool = False) -> Run:
         """Ask the driver to stop (the first wish stands); ``force`` settles the run without asking."""
         fields = {"reason": reason, "force": force or None}
-        document = self._post(f"{run_path(run_id)}/cancel", fields, repeatable=True)
+        document = json_object(self._post(f"{run_path(run_id)}/cancel", fields, repeatable=True))
         return Run.from_json(document.get("run"))
 
     def resume(self, run_id: str, *, force: bool = False, idempotency_key: str | None = None) -> Resumed:
         """Open a settled, resumable run again under the next attempt. Not eligible is ``resumed`` False, no
         error."""
-        document = self._post(
+        response = self._post(
             f"{run_path(run_id)}/resume",
             {"force": force or None},
             headers={"idempotency-key": idempotency_key or str(uuid.uuid4())},
             repeatable=True,
         )
+        document = json_object(response)
         return Resumed(run=Run.from_json(document.get("run")), resumed=bool(document.get("resumed")))
 
     def delete(self, run_id: str) -> None:

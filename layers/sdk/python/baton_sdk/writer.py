@@ -34,6 +34,7 @@ class Writer:
         *,
         attempt: int | None,
         producer: Producer,
+        tail: str | None,
         limits: Limits,
         retry: RetryPolicy,
         listener: Listener | None = None,
@@ -44,7 +45,7 @@ class Writer:
         self._producer = producer
         self._retry = retry
         self._listener = listener
-        self._tail: str | None = None
+        self._tail = tail
         self._next_offset: str | None = None
         self._max_event_bytes = min(limits.max_batch_bytes, payload.MAX_BYTES)
         self._outbox = Outbox(limits)
@@ -56,6 +57,11 @@ class Writer:
     def failure(self) -> BatonError | None:
         """What stopped the sending, if anything did."""
         return self._outbox.failure
+
+    @property
+    def tail(self) -> str | None:
+        """The log's tail after the newest acknowledged batch, as ``finish`` takes it."""
+        return self._tail
 
     @property
     def next_offset(self) -> str | None:

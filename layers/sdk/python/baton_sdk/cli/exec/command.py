@@ -16,12 +16,12 @@ from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, Run
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.cli.values import json_value
 from baton_sdk.client import Client
-from baton_sdk.run import Run
+from baton_sdk.run import Run, Started
 
 
 def execute(
     session: Session,
-    cmd: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command and its arguments.")],
+    cmd: Annotated[list[str], typer.Argument(metavar="CMD", help="The command and its arguments.")],
     workflow: Annotated[
         str | None, typer.Option("--workflow", "-w", help="The workflow's name. Default: the command's.")
     ] = None,
@@ -66,7 +66,7 @@ def execute(
         raise typer.Exit(NOT_FOUND)
     with session.client() as client:
         if run is not None:
-            driven = _existing(client, run, notices)
+            started = Started(run=_existing(client, run, notices), started=True)
         else:
             started = client.start(
                 workflow or workflow_name(cmd),
@@ -78,11 +78,11 @@ def execute(
                 inactivity_timeout_seconds=inactivity_timeout,
                 idempotency_key=key,
             )
-            driven = started.run
             if not started.started:
-                raise typer.Exit(_told(session, driven, notices))
+                raise typer.Exit(_told(session, started.run, notices))
+        driven = started.run
         notices.say(f"run {driven.id}, attempt {driven.attempt}; `baton tail {driven.id}` follows it")
-        ending = _drive(session, client, driven, cmd, grace, patience, notices)
+        ending = _drive(session, client, started, cmd, grace, patience, notices)
     raise typer.Exit(ending.exit_code)
 
 
@@ -95,7 +95,7 @@ def workflow_name(cmd: Sequence[str]) -> str:
 def _drive(
     session: Session,
     client: Client,
-    run: Run,
+    started: Started,
     cmd: Sequence[str],
     grace: float,
     patience: float,
@@ -108,8 +108,8 @@ def _drive(
         out.line({"type": name, "data": piece.data()})
 
     if out.as_json:
-        out.line({"type": "run", "run": run.raw})
-    ending = Drive(client, run, plan, notices, echo if out.as_json else None).to_the_end()
+        out.line({"type": "run", "run": started.run.raw})
+    ending = Drive(client, started, plan, notices, echo if out.as_json else None).to_the_end()
     if out.as_json:
         told: Any = ending.run.raw if ending.run is not None else None
         out.line({"type": "outcome", "run": told, "finished": ending.finished, "exit_code": ending.exit_code})

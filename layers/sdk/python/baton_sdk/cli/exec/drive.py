@@ -21,7 +21,7 @@ from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, LeaseLost, RunTerminal
 from baton_sdk.log import START
 from baton_sdk.retry import RetryPolicy
-from baton_sdk.run import Run
+from baton_sdk.run import Run, Started
 from baton_sdk.writer import Writer
 
 INTERRUPT = "interrupt"
@@ -58,18 +58,20 @@ class Drive:
     def __init__(
         self,
         client: Client,
-        run: Run,
+        started: Started,
         plan: Plan,
         notices: Notices,
         echo: Callable[[str, Piece], None] | None,
     ) -> None:
         self._client = client
-        self._run = run
+        self._run = started.run
+        self._tail = started.tail
         self._plan = plan
         self._notices = notices
         self._echo = echo
         self._retry = RetryPolicy(attempts=None, patience_seconds=plan.patience_seconds)
         self._signals = 0
+        self._signal = int(signal.SIGINT)
         self._stopper: Stopper | None = None
         self._writer: Writer | None = None
         self._log_lost: BatonError | None = None
@@ -104,11 +106,17 @@ class Drive:
         """The command from its first to its last byte, all of it in the log when this returns."""
         self._stopper = Stopper(child, self._plan.grace_seconds)
         self._writer = self._client.writer(
-            self._run.id, attempt=self._run.attempt, retry=self._retry, listener=self._notices.outage
+            self._run.id,
+            attempt=self._run.attempt,
+            tail=self._tail,
+            retry=self._retry,
+            listener=self._notices.outage,
         )
         follower = self._client.follow(self._run.id, self._run.next_offset or START, retry=self._retry)
         lookout = watch.Watch(follower, self._react)
         lookout.start()
+        if self._signals:  # it came before there was anyone to pass it on to
+            self._stopper.stop(INTERRUPT, self._signal)
         through: dict[str, IO[bytes]] = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
         pump = Pump(child, self._emit, {} if self._echo else through, drain_seconds=self._plan.drain_seconds)
         try:
@@ -179,6 +187,7 @@ class Drive:
             answer = self._client.finish(
                 self._run.id,
                 attempt=self._run.attempt,
+                tail=self._writer.tail if self._writer is not None else self._tail,
                 retry=self._retry,
                 listener=self._notices.outage,
                 **outcome,
@@ -212,6 +221,7 @@ class Drive:
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         """First: pass it on, with a grace. Second: kill. Third: leave at once, the run unsettled."""
         self._signals += 1
+        self._signal = number
         if self._signals >= 3:
             raise KeyboardInterrupt
         if self._stopper is None:

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from baton_sdk import Client
+from tests.e2e.cli.program import Program
+from tests.e2e.cli.wire import Wire
+
+GUARD_SECONDS = 60
+
+
+@pytest.fixture
+def client(stack) -> Iterator[Client]:
+    with Client(stack.url) as client:
+        yield client
+
+
+@pytest.fixture
+def baton(stack):
+    """Run a command line to its end against the stack."""
+
+    def baton(*args, url=None, stdin="", expect=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "baton_sdk.cli", *args],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="backslashreplace",
+            timeout=GUARD_SECONDS,
+            env=environment(url or stack.url),
+        )
+        assert expect is None or done.returncode == expect, done.stdout + done.stderr
+        return done
+
+    return baton
+
+
+@pytest.fixture
+def launch(stack) -> Iterator:
+    """Begin a command line whose standard input the test holds; it is ended with the test."""
+    with ExitStack() as ends:
+
+        def launch(*args, url=None) -> Program:
+            program = Program([sys.executable, "-m", "baton_sdk.cli", *args], environment(url or stack.url))
+            ends.callback(program.end)
+            return program
+
+        yield launch
+
+
+@pytest.fixture
+def wire(stack) -> Iterator[Wire]:
+    """A network to the stack that can be cut: use its url."""
+    with Wire(stack.url) as wire:
+        yield wire
+
+
+@pytest.fixture
+def run_id(request) -> str:
+    return f"e2e-{os.getpid()}-{next(_NUMBERS)}"
+
+
+_NUMBERS = itertools.count()
+
+
+def environment(url):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    paths = [str(Path("layers/sdk/python").resolve()), os.environ.get("PYTHONPATH")]
+    return kept | {"BATON_URL": url, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
