@@ -7,11 +7,10 @@ resolves to loopback. So the `Host` must be loopback's own, and an `Origin` must
 from __future__ import annotations
 
 import ipaddress
-from http import HTTPStatus
 from urllib.parse import urlsplit
 
-import msgspec
-
+from baton.api import problems
+from baton.errors import BatonError, Forbidden
 from infra.local.events import HttpAnswer, HttpRequest
 
 MAX_BODY = 10 * 1024 * 1024
@@ -28,37 +27,22 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def refusal(request: HttpRequest) -> str | None:
-    """Why a request may not come in, or None."""
+def check(request: HttpRequest) -> None:
+    """Raise Forbidden unless the request may come in."""
     hosts = [value for name, value in request.headers if name == "host"]
     if len(hosts) != 1 or not is_loopback(_hostname(hosts[0])):
-        return "the local stack answers only to the names of this machine's loopback"
+        raise Forbidden("the local stack answers only to the names of this machine's loopback")
     for name, value in request.headers:
         if name == "origin" and value.lower() != f"http://{hosts[0].lower()}":
-            return "the local stack answers no page of another origin"
-    return None
+            raise Forbidden("the local stack answers no page of another origin")
 
 
-def problem(
-    status: HTTPStatus, slug: str, detail: str, request_id: str, *, retry_after: int | None = None
-) -> HttpAnswer:
-    """An answer of the gateway's own, in the form that the functions' refusals have."""
-    body = {
-        "type": f"urn:baton:{slug}",
-        "title": status.phrase,
-        "status": int(status),
-        "detail": detail,
-        "retryable": retry_after is not None,
-    }
-    headers = [
-        ("content-type", "application/problem+json"),
-        ("cache-control", "no-store"),
-        ("x-content-type-options", "nosniff"),
-        ("x-request-id", request_id),
-    ]
-    if retry_after is not None:
-        headers.append(("retry-after", str(retry_after)))
-    return HttpAnswer(int(status), headers, msgspec.json.encode(body))
+def answer_to(error: BatonError, request_id: str) -> HttpAnswer:
+    """A refusal of the gateway's own, as the functions would utter it."""
+    said = problems.problem(error, None)
+    common = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": request_id}
+    headers = [(name.lower(), value) for name, value in {**said.headers, **common}.items()]
+    return HttpAnswer(said.status, headers, said.whole())
 
 
 def _hostname(host: str) -> str:

@@ -27,6 +27,18 @@ class Streamed(Protocol):
     def body(self) -> Iterator[bytes]: ...
 
 
+class Invoker(Protocol):
+    """Who calls functions."""
+
+    def call(self, function: Function, event: dict[str, Any], request_id: str) -> Any:
+        """What the function's ``handler`` returns."""
+        ...
+
+    def stream(self, function: Function, event: dict[str, Any], request_id: str) -> Streamed:
+        """What the ``stream`` of a function that has one returns."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class LambdaContext:
     """What Lambda tells a function about its invocation."""
@@ -56,12 +68,10 @@ class Functions:
             self._modules = {each.name: _load(each, folder) for each in functions}
 
     def call(self, function: Function, event: dict[str, Any], request_id: str) -> Any:
-        """What the function's ``handler`` returns."""
         handler: Callable[..., Any] = self._modules[function.name].handler
         return handler(event, self._context(function, request_id))
 
     def stream(self, function: Function, event: dict[str, Any], request_id: str) -> Streamed:
-        """What the ``stream`` of a function that has one returns."""
         opener: Callable[..., Any] = self._modules[function.name].stream
         return cast("Streamed", opener(event, self._context(function, request_id)))
 

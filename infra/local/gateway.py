@@ -17,10 +17,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from baton.domain.clock import Clock
+from baton.errors import BatonError, PayloadTooLarge, Unavailable
 from infra.local.clock import Interrupted, InterruptibleClock
-from infra.local.door import MAX_BODY, problem, refusal
+from infra.local.door import MAX_BODY, answer_to, check
 from infra.local.events import HttpAnswer, HttpRequest, Malformed, answer_of, event_of
-from infra.local.functions import Functions, Streamed
+from infra.local.functions import Invoker, Streamed
 from infra.local.inflight import InFlight
 from infra.local.routing import Match, Router
 
@@ -49,7 +50,7 @@ class Gateway:
     """Serves the routes of ``router`` by the handlers of ``functions``, in the threads of ``threads``."""
 
     def __init__(
-        self, router: Router, functions: Functions, *, clock: Clock, threads: Executor, in_flight: InFlight
+        self, router: Router, functions: Invoker, *, clock: Clock, threads: Executor, in_flight: InFlight
     ) -> None:
         self._router = router
         self._functions = functions
@@ -72,15 +73,11 @@ class Gateway:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
         request = _head(scope)
-        why = refusal(request)
-        if why is not None:
-            return await _send(send, problem(HTTPStatus.FORBIDDEN, "forbidden", why, request_id))
-        body = await _body(Request(scope, receive))
-        if body is None:
-            detail = f"a request holds at most {MAX_BODY} bytes"
-            answer = problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "payload-too-large", detail, request_id)
-            answer.headers.append(("connection", "close"))
-            return await _send(send, answer)
+        try:
+            check(request)
+            body = await _body(Request(scope, receive))
+        except BatonError as refused:
+            return await _send(send, answer_to(refused, request_id))
         return await self._pass_on(request._replace(body=body), request_id, receive, send)
 
     async def _pass_on(self, request: HttpRequest, request_id: str, receive: Receive, send: Send) -> int:
@@ -178,9 +175,9 @@ def _head(scope: Scope) -> HttpRequest:
     )
 
 
-async def _body(request: Request) -> bytes | None:
-    """The whole body, or None when it is over the limit. What is over is read and forgotten, within reason:
-    a client that still sends does not look at the answer."""
+async def _body(request: Request) -> bytes:
+    """The whole body. Raises PayloadTooLarge over the limit; what is over is read and forgotten, within
+    reason: a client that still sends does not look at the answer."""
     body, size = bytearray(), 0
     async for chunk in request.stream():
         size += len(chunk)
@@ -188,7 +185,9 @@ async def _body(request: Request) -> bytes | None:
             body += chunk
         elif size > 4 * MAX_BODY:
             break
-    return None if size > MAX_BODY else bytes(body)
+    if size > MAX_BODY:
+        raise PayloadTooLarge(f"a request holds at most {MAX_BODY} bytes")
+    return bytes(body)
 
 
 async def _watch(receive: Receive, gone: threading.Event) -> None:
@@ -208,8 +207,7 @@ async def _send(send: Send, answer: HttpAnswer) -> int:
 
 
 def _stopping(call: Call) -> HttpAnswer:
-    detail = "the local stack is stopping"
-    return problem(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", detail, call.request_id, retry_after=1)
+    return answer_to(Unavailable("the local stack is stopping"), call.request_id)
 
 
 def _failed() -> HttpAnswer:

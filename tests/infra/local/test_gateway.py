@@ -5,6 +5,7 @@ import logging
 import socket
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -196,7 +197,7 @@ def test_a_read_whose_reader_left_stops_waiting(serve):
             stopped.set()
             raise
 
-    served = serve(wait)
+    served: Any = serve(wait)
     with socket.create_connection(served.client.base_url.netloc.decode().split(":")) as raw:
         raw.sendall(b"GET /v1/runs/x/wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert began.wait(SECONDS)
@@ -213,7 +214,7 @@ def test_a_write_whose_writer_left_is_carried_out(serve):
         written.set()
         return {"statusCode": 204}
 
-    served = serve(write)
+    served: Any = serve(write)
     with socket.create_connection(served.client.base_url.netloc.decode().split(":")) as raw:
         raw.sendall(b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
         assert began.wait(SECONDS)

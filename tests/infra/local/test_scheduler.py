@@ -17,8 +17,8 @@ class Ticker:
     """Passes an interval when told to."""
 
     def __init__(self):
-        self._told = queue.Queue()
-        self.waits = queue.Queue()
+        self._told: queue.Queue[bool] = queue.Queue()
+        self.waits: queue.Queue[float] = queue.Queue()
 
     def __call__(self, seconds):
         self.waits.put(seconds)
@@ -50,7 +50,7 @@ def ticking():
 
 
 def test_each_interval_is_one_call_with_the_event_of_eventbridge_scheduler(ticking):
-    calls = queue.Queue()
+    calls: queue.Queue[tuple] = queue.Queue()
     ticker = ticking(lambda function, event, request_id: calls.put((function.name, event, request_id)))
     assert ticker.waits.get(timeout=SECONDS) == 1.0
     ticker.pass_interval()
@@ -91,7 +91,7 @@ def test_intervals_that_pass_during_a_call_start_no_second_one(ticking):
 
 
 def test_a_call_that_fails_is_logged_and_the_next_one_comes(ticking, caplog):
-    outcomes = queue.Queue()
+    outcomes: queue.Queue[Exception | None] = queue.Queue()
     outcomes.put(LookupError("broken on purpose"))
     outcomes.put(None)
     called = threading.Semaphore(0)
