@@ -1,0 +1,72 @@
+"""`make bench`: measure, print, and fail where a limit on units or round trips is broken."""
+
+import json
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tests.bench import cpu, imports, report, throughput, units
+from tests.bench.house import Tables
+from tests.bench.results import Results
+from tests.bench.sidebyside import Theatre
+from tests.dynamodb_local.launch import serving
+
+
+class Part(StrEnum):
+    """What can be measured alone."""
+
+    UNITS = "units"
+    CPU = "cpu"
+    IMPORTS = "imports"
+    THROUGHPUT = "throughput"
+
+
+def main(
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    only: Annotated[list[Part] | None, typer.Option(help="Measure this part; may be repeated.")] = None,
+    quick: Annotated[bool, typer.Option(help="Fewer rounds: within a minute.")] = False,
+) -> None:
+    """Measure what Baton costs on DynamoDB Local.
+
+    Exits 1 when a limit on units or round trips is broken; never for a time, which is the machine's as much
+    as ours.
+    """
+    _forget_accounts()
+    parts = set(only or Part)
+    progress = Console(stderr=True)
+    results = Results()
+    with serving() as endpoint:
+        if Part.UNITS in parts:
+            with progress.status("counting units and round trips"):
+                results.units = units.count(Tables(endpoint))
+        if Part.CPU in parts:
+            with progress.status("handlers beside the bare calls"):
+                results.cpu = cpu.measure(Theatre(endpoint), blocks=3 if quick else 9)
+        if Part.THROUGHPUT in parts:
+            with progress.status("appending and replaying"):
+                results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)
+    if Part.IMPORTS in parts:
+        with progress.status("importing"):
+            names = imports.HOT if quick else imports.ALL
+            results.imports = imports.measure(rounds=3 if quick else 9, functions=names)
+    if as_json:
+        print(json.dumps(results.as_json(), indent=2))
+    else:
+        report.show(Console(), results)
+    raise typer.Exit(0 if results.held else 1)
+
+
+def _forget_accounts() -> None:
+    """Nothing that a developer has set up may be reached from here."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ.update(
+        AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench", AWS_EC2_METADATA_DISABLED="true"
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,72 @@
+"""Processor time of a handler per request, as a ratio to that of the bare calls it contains."""
+
+from dataclasses import dataclass
+
+from tests.bench import scenes
+from tests.bench.house import SkippingClock
+from tests.bench.sidebyside import Players, Scene, Theatre, middle
+
+LIMIT = 2.0
+TURNS = (1, 4)
+
+TIMES = 20
+"""Invocations in a block."""
+
+PLAYED: dict[str, tuple[str, Scene]] = {
+    "start": ("start", scenes.starting(TIMES)),
+    "append 1 KB": ("append", scenes.appending(TIMES, 1)),
+    "append 10 KB": ("append", scenes.appending(TIMES, 10)),
+    "finish": ("finish", scenes.finishing(TIMES)),
+    "get": ("runs", scenes.getting(TIMES)),
+    "list, page of 50": ("runs", scenes.listing(TIMES)),
+    "read at the end": ("stream", scenes.polling(TIMES)),
+    "read 100 KB": ("stream", scenes.replaying(TIMES, 10)),
+    "cancel": ("control", scenes.cancelling(TIMES)),
+    "sweep, nothing due": ("sweep", scenes.sweeping(TIMES)),
+}
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """One operation: microseconds per request, medians over blocks, and the median of the blocks' ratios."""
+
+    operation: str
+    function: str
+    containers: int
+    blocks: int
+    calls: float
+    handler_us: float
+    bare_us: float
+    ratio: float
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.ratio <= LIMIT else "over"
+
+
+def measure(theatre: Theatre, blocks: int) -> list[Cpu]:
+    """Every scene, block by block in turns, so that what disturbs one disturbs all."""
+    clock = SkippingClock()
+    rows = []
+    for turns in TURNS:
+        players = Players(theatre.tables, clock, turns)
+        taken = {name: [theatre.block(players, scene)] for name, (_, scene) in PLAYED.items()}
+        for played in taken.values():
+            played.clear()  # the first block warmed up
+        for _ in range(blocks):
+            for name, (_, scene) in PLAYED.items():
+                taken[name].append(theatre.block(players, scene))
+        rows += [
+            Cpu(
+                operation=name,
+                function=function,
+                containers=turns,
+                blocks=blocks,
+                calls=middle(taken[name], lambda block: block.calls / block.invocations),
+                handler_us=middle(taken[name], lambda block: block.handler.cpu / block.invocations * 1e6),
+                bare_us=middle(taken[name], lambda block: block.bare.cpu / block.invocations * 1e6),
+                ratio=middle(taken[name], lambda block: block.handler.cpu / block.bare.cpu),
+            )
+            for name, (function, _) in PLAYED.items()
+        ]
+    return rows

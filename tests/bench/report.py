@@ -1,0 +1,169 @@
+"""The results as tables for a terminal."""
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench import cpu, imports, prices
+from tests.bench.cpu import Cpu
+from tests.bench.imports import Imports
+from tests.bench.limits import Limits, Row
+from tests.bench.results import Results
+from tests.bench.throughput import Throughput
+from tests.bench.units import Units
+from tests.bench.whole import WholeRun
+
+_COLOURS = {"ok": "green", "over": "bold red"}
+
+
+def show(console: Console, results: Results) -> None:
+    """Every part that was measured."""
+    console.print(f"Baton bench, {results.at}, {results.machine}")
+    console.print(", ".join(f"{name} {number}" for name, number in results.versions.items()), style="dim")
+    if results.units is not None:
+        _show_units(console, results.units)
+    if results.cpu is not None:
+        _show_cpu(console, results.cpu)
+    if results.imports is not None:
+        _show_imports(console, results.imports)
+    if results.throughput is not None:
+        _show_throughput(console, results.throughput)
+    if results.held:
+        console.print("\nEvery limit on units and round trips is kept.", style="green")
+    else:
+        console.print("\nA limit on units or round trips is broken.", style="bold red")
+
+
+def _show_units(console: Console, units: Units) -> None:
+    table = _table(
+        "Units and round trips, the most of one operation",
+        "operation", "k", "WRU", "RRU", "trips", "calls", "refused", "limit", "",
+    )  # fmt: skip
+    before = 0
+    for row in units.rows:
+        if before and row.containers != before:
+            table.add_section()
+        before = row.containers
+        _add_row(table, row)
+    console.print(table)
+    console.print(
+        "k: containers that take turns. Trips: calls that wait for each other; calls made together count as "
+        "one. DynamoDB Local reports the writes of a transaction at "
+        f"{units.transaction_factor:g} times the AWS formula (just measured by a bare transaction): they are "
+        "halved, those to indexes too. A refused write is answered without units: + is the least that AWS "
+        "asks for it.",
+        style="dim",
+    )
+    _show_whole(console, units.whole)
+
+
+def _show_whole(console: Console, runs: list[WholeRun]) -> None:
+    table = _table(
+        "A whole run: start, 20 events of 1 KB in 4 batches, finish",
+        "run", "k", "WRU", "RRU", "trips", "calls", "refused", "limit", "", "$ per million",
+    )  # fmt: skip
+    for run in runs:
+        _add_row(table, run.row, f"{run.dollars_per_million.total:.2f}")
+    console.print(table)
+    for run in runs[:2]:
+        cost = run.dollars_per_million
+        console.print(
+            f"{run.row.operation}, dollars for a million: writes {cost.writes:.2f} + reads {cost.reads:.2f} "
+            f"+ purge of the log {cost.purge:.2f} + {run.requests} HTTP API requests {cost.http:.2f} + "
+            f"Lambda {cost.functions:.2f}",
+            style="dim",
+        )
+    console.print(
+        "Arithmetic, not a bill: list prices of us-east-1 (AWS's price pages: DynamoDB on demand "
+        f"{prices.USD_PER_MILLION_WRU}/{prices.USD_PER_MILLION_RRU} per million write/read units, HTTP API "
+        f"{prices.USD_PER_MILLION_HTTP_REQUESTS:.2f} and Lambda {prices.USD_PER_MILLION_INVOCATIONS:.2f} per "
+        f"million requests, arm64 {prices.USD_PER_GB_SECOND} per GB-second), assuming "
+        f"{prices.ASSUMED_SECONDS * 1000:g} ms at {prices.ASSUMED_GB:g} GB for an invocation. Storage, logs, "
+        "readers and hand-off are not in it.",
+        style="dim",
+    )
+
+
+def _add_row(table: Table, row: Row, *more: str) -> None:
+    refused = f"{row.refused} (+{row.unreported_wru:g})" if row.refused else ""
+    why = f" {', '.join(row.broken)}" if row.broken else ""
+    table.add_row(
+        row.operation,
+        str(row.containers),
+        f"{row.wru:g}",
+        f"{row.rru:g}",
+        str(row.trips),
+        str(row.calls),
+        refused,
+        _limits(row.limits),
+        _verdict(row.verdict) + why,
+        *more,
+    )
+
+
+def _limits(limits: Limits) -> str:
+    named = {"WRU": limits.wru, "RRU": limits.rru, "trips": limits.trips, "reads": limits.reads}
+    return ", ".join(f"{limit:g} {name}" for name, limit in named.items() if limit is not None)
+
+
+def _show_cpu(console: Console, rows: list[Cpu]) -> None:
+    table = _table(
+        f"Processor time of a request (limit: {cpu.LIMIT:g} times the bare boto3 calls in it)",
+        "operation", "function", "k", "calls", "handler µs", "bare µs", "ratio", "",
+    )  # fmt: skip
+    for row in rows:
+        table.add_row(
+            row.operation,
+            row.function,
+            str(row.containers),
+            f"{row.calls:g}",
+            f"{row.handler_us:.0f}",
+            f"{row.bare_us:.0f}",
+            f"{row.ratio:.2f}",
+            _verdict(row.verdict),
+        )
+    console.print(table)
+
+
+def _show_imports(console: Console, found: Imports) -> None:
+    table = _table(
+        f"Cold import (limit for {', '.join(imports.HOT)}: {imports.HOT_LIMIT:g} times a bare boto3 client)",
+        "function", "wall ms", "cpu ms", "ratio", "",
+    )  # fmt: skip
+    table.add_row(
+        "import boto3, a client", f"{found.bare_wall_ms:.0f}", f"{found.bare_cpu_ms:.0f}", "1.00", ""
+    )
+    for row in found.functions:
+        table.add_row(
+            row.function, f"{row.wall_ms:.0f}", f"{row.cpu_ms:.0f}", f"{row.ratio:.2f}", _verdict(row.verdict)
+        )
+    console.print(table)
+    steps = ", ".join(f"{name} {taken:.0f}" for name, taken in found.breakdown_ms.items())
+    console.print(f"Processor ms that each adds when imported in this order: {steps}", style="dim")
+
+
+def _show_throughput(console: Console, rows: list[Throughput]) -> None:
+    table = _table(
+        "Throughput of one driver or reader on this machine, and time beside the bare calls",
+        "operation", "k", "events/s", "MB/s", "ratio",
+    )  # fmt: skip
+    for row in rows:
+        table.add_row(
+            row.operation,
+            str(row.containers),
+            f"{row.events_per_second:.0f}",
+            f"{row.megabytes_per_second:.2f}",
+            f"{row.ratio:.2f}",
+        )
+    console.print(table)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        text = column in ("operation", "run", "function", "limit", "")
+        table.add_column(column, justify="left" if text else "right", no_wrap=column in ("operation", "run"))
+    return table
+
+
+def _verdict(word: str) -> str:
+    return f"[{_COLOURS[word]}]{word}[/]" if word else ""

@@ -1,0 +1,45 @@
+"""All that one run of the bench found, and under which versions: what `--json` prints."""
+
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from baton.bootstrap import SystemClock
+from baton.domain.clock import rfc3339
+from tests.bench import prices
+from tests.bench.cpu import Cpu
+from tests.bench.imports import Imports
+from tests.bench.throughput import Throughput
+from tests.bench.units import Units
+from tests.dynamodb_local.install import VERSION as DYNAMODB_LOCAL
+
+LIBRARIES = ("aws-lambda-powertools", "boto3", "botocore", "itsdangerous", "msgspec", "pynamodb")
+
+
+def _versions() -> dict[str, str]:
+    found = {name: version(name) for name in LIBRARIES}
+    return found | {"python": platform.python_version(), "dynamodb-local (npm)": DYNAMODB_LOCAL}
+
+
+@dataclass
+class Results:
+    """Each part is None until it was measured."""
+
+    at: str = field(default_factory=lambda: rfc3339(SystemClock().now()))
+    machine: str = field(default_factory=platform.platform)
+    versions: dict[str, str] = field(default_factory=_versions)
+    units: Units | None = None
+    cpu: list[Cpu] | None = None
+    imports: Imports | None = None
+    throughput: list[Throughput] | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether every limit that does not depend on the machine's speed is kept."""
+        return self.units is None or not self.units.broken
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, prices and assumptions included."""
+        stated = {name.lower(): value for name, value in vars(prices).items() if name.isupper()}
+        return asdict(self) | {"held": self.held, "prices": stated}

@@ -1,0 +1,131 @@
+"""What is played beside the bare calls: each handler's typical request, over and over."""
+
+import uuid
+from collections.abc import Generator
+
+from infra.local.events import HttpAnswer
+from tests.bench import requests
+from tests.bench.house import Request, header, run_id
+from tests.bench.sidebyside import Players, Scene
+from tests.bench.writing import SMALL_INPUT, batch
+
+Script = Generator[Request, HttpAnswer | None, None]
+
+
+def _key() -> str:
+    return uuid.uuid4().hex
+
+
+def _begun(players: Players) -> tuple[str, str | None]:
+    """A new run, and its tail."""
+    answer = players.send(requests.start(_key(), input=SMALL_INPUT))
+    return run_id(answer), header(answer, "baton-tail")
+
+
+def starting(times: int) -> Scene:
+    """Starts of a workflow that every container knows."""
+
+    def script(players: Players) -> Script:
+        for _ in range(players.turns):
+            _begun(players)
+        for _ in range(times):
+            yield requests.start(_key(), input=SMALL_INPUT)
+
+    return script
+
+
+def appending(times: int, events: int) -> Scene:
+    """Appends of 1 KB events to one run, each with the tail of the last."""
+    body = batch("prose", events)
+
+    def script(players: Players) -> Script:
+        run, echo = _begun(players)
+        for seq in range(times):
+            answer = yield requests.append(run, body, echo=echo, producer="bench", seq=seq)
+            assert answer is not None
+            echo = header(answer, "baton-tail")
+
+    return script
+
+
+def finishing(times: int) -> Scene:
+    """Finishes with the tail of the last append."""
+
+    def script(players: Players) -> Script:
+        for _ in range(times):
+            run, echo = _begun(players)
+            wish = requests.append(run, batch("prose", 1), echo=echo, producer="bench", seq=0)
+            echo = header(players.send(wish), "baton-tail")
+            yield requests.finish(run, echo=echo, output={"pages": 117})
+
+    return script
+
+
+def getting(times: int) -> Scene:
+    """Looks at one running run."""
+
+    def script(players: Players) -> Script:
+        run, _ = _begun(players)
+        for _ in range(times):
+            yield requests.get(run)
+
+    return script
+
+
+def listing(times: int) -> Scene:
+    """Pages of 50 runs."""
+
+    def script(players: Players) -> Script:
+        workflow = _key()
+        for _ in range(50):
+            players.send(requests.start(_key(), workflow=workflow, input=SMALL_INPUT))
+        for _ in range(times):
+            yield requests.listing(f"workflow={workflow}&limit=50")
+
+    return script
+
+
+def cancelling(times: int) -> Scene:
+    """Intents latched on driven runs."""
+
+    def script(players: Players) -> Script:
+        for _ in range(times):
+            yield requests.cancel(_begun(players)[0])
+
+    return script
+
+
+def sweeping(times: int) -> Scene:
+    """Sweeps that find nothing due."""
+
+    def script(_players: Players) -> Script:
+        for _ in range(times):
+            yield requests.SWEEP
+
+    return script
+
+
+def polling(times: int) -> Scene:
+    """Reads at the end of a log."""
+
+    def script(players: Players) -> Script:
+        run, _ = _begun(players)
+        for _ in range(times):
+            yield requests.read(run, "now")
+
+    return script
+
+
+def replaying(times: int, batches: int, events: int = 10) -> Scene:
+    """Reads of one log of 1 KB events from its start."""
+    body = batch("prose", events)
+
+    def script(players: Players) -> Script:
+        run, echo = _begun(players)
+        for seq in range(batches):
+            wish = requests.append(run, body, echo=echo, producer="bench", seq=seq)
+            echo = header(players.send(wish), "baton-tail")
+        for _ in range(times):
+            yield requests.read(run, "-1")
+
+    return script

@@ -1,0 +1,34 @@
+"""How large an item is to DynamoDB, and what that asks of a write or a read.
+
+Source: "DynamoDB item sizes and formats", DynamoDB developer guide. Numbers there are approximate.
+"""
+
+import math
+from typing import Any
+
+KB = 1024
+
+
+def item_bytes(item: dict[str, Any]) -> int:
+    """Names and values of a wire-format item."""
+    return sum(
+        len(name.encode()) + _value_bytes(kind, value)
+        for name, typed in item.items()
+        for kind, value in typed.items()
+    )
+
+
+def put_units(item: dict[str, Any]) -> int:
+    """The write units of a put of this item into a table without indexes."""
+    return math.ceil(item_bytes(item) / KB)
+
+
+def _value_bytes(kind: str, value: Any) -> int:
+    match kind:
+        case "S":
+            return len(value.encode())
+        case "B":
+            return len(value)
+        case "N":
+            return math.ceil(len(value.strip("-0.")) / 2) + 1
+    raise NotImplementedError(f"no item of Baton's holds a {kind}")
