@@ -1,0 +1,174 @@
+"""A process that dies around its n-th DynamoDB call, and everything that follows from it.
+
+`points` runs an operation whole to count its calls, then yields it once for every call and `Mode`. `suffer` plays one
+point: fresh tables, set-up, the fault, recovery, and the invariants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, NamedTuple
+
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
+
+from baton.errors import Unavailable
+from tests.faults import invariants
+from tests.faults.seam import Answer, Call, Death, Send, Wire
+from tests.faults.world import Container, House, World
+
+RECOVERY_SWEEPS = 6
+RECOVERY_SECONDS = 2 * 86_400
+"""Longer than any watchdog, grace and purge delay that a scenario sets: after it nothing may be left to do."""
+
+
+class Mode(Enum):
+    """What happens at the call. The last two are what botocore raises once its own retries are used up."""
+
+    BEFORE = "the process dies before it"
+    AFTER = "the process dies after it"
+    LOST = "it is applied, its reply lost, and botocore sends it again"
+    UNSENT = "the store can't be reached"
+    UNHEARD = "it is applied, and no reply ever comes"
+
+    @property
+    def fatal(self) -> bool:
+        """Whether the container dies of it."""
+        return self in (Mode.BEFORE, Mode.AFTER)
+
+
+class CrashPlan:
+    """A watcher that makes the `at`-th call (from 0) go wrong. A container that died of it stays dead."""
+
+    def __init__(self, at: int, mode: Mode, wire: Wire) -> None:
+        self.struck: Call | None = None
+        self._at = at
+        self._mode = mode
+        self._wire = wire
+        self._seen = -1
+
+    def __call__(self, call: Call, send: Send) -> Answer:
+        if self.struck is not None and self._mode.fatal:
+            raise Death
+        self._seen += 1
+        if self._seen != self._at:
+            return send()
+        self.struck = call
+        if self._mode is Mode.LOST:
+            self._wire.lose_next_reply()
+            return send()
+        if self._mode in (Mode.AFTER, Mode.UNHEARD):
+            try:
+                send()
+            finally:
+                self._end(call)
+        return self._end(call)
+
+    def _end(self, call: Call) -> Answer:
+        if self._mode is Mode.UNSENT:
+            raise EndpointConnectionError(endpoint_url=call.operation)
+        if self._mode is Mode.UNHEARD:
+            raise ReadTimeoutError(endpoint_url=call.operation)
+        raise Death
+
+
+class Scenario:
+    """An operation to break. One instance lives through one point.
+
+    `prepare` sets up and gives the container the operation runs in; `act` is the operation, and again its retry, so
+    that it must not change what it sends; `verify` judges the answer that the client has in the end.
+    """
+
+    world: World
+
+    def prepare(self, world: World) -> Container:
+        raise NotImplementedError
+
+    def act(self, container: Container) -> Any:
+        raise NotImplementedError
+
+    def verify(self, answer: Any) -> None:
+        """Anything beyond the invariants; `answer` is that of the request that came through."""
+
+    def verify_unretried(self) -> None:
+        """Anything that must hold although the client never came back."""
+
+
+class Point(NamedTuple):
+    """One fault of one scenario. `swapped`: of two calls made together the second goes first."""
+
+    name: str
+    scenario: Callable[[], Scenario]
+    at: int
+    mode: Mode
+    swapped: bool
+    retried: bool
+
+    def __str__(self) -> str:
+        order = ", pairs swapped" if self.swapped else ""
+        return f"{self.name}, call {self.at}{order}: {self.mode.value}, {'retried' if self.retried else 'left'}"
+
+
+def points(name: str, scenario: Callable[[], Scenario], house: House) -> Iterator[Point]:
+    """Every point of a scenario. What a dead process left is also looked at without a retry."""
+    straight, pairs = _count(scenario, house, swapped=False)
+    orders = [(False, straight)] + ([(True, _count(scenario, house, swapped=True)[0])] if pairs else [])
+    for swapped, calls in orders:
+        for at in range(calls):
+            for mode in Mode:
+                yield Point(name, scenario, at, mode, swapped, True)
+                if mode.fatal:
+                    yield Point(name, scenario, at, mode, swapped, False)
+
+
+def suffer(point: Point, house: House) -> None:
+    """Play one point. AssertionError says what broke."""
+    world = World(house, swapped=point.swapped)
+    scenario = point.scenario()
+    scenario.world = world
+    container = scenario.prepare(world)
+    plan = CrashPlan(point.at, point.mode, house.wire)
+    container.seam.watch = plan
+    answer, survived = _strike(scenario, container)
+    container.seam.watch = None
+    assert plan.struck is not None, "the operation made fewer calls than when it was counted"
+    invariants.check(world)
+    # A dead process is replaced, one that lost the store goes on with all it remembers.
+    successor = world.container() if point.mode.fatal else container
+    if point.retried:
+        answer = answer if survived else scenario.act(successor)
+        scenario.verify(answer)
+        scenario.verify(scenario.act(successor))
+    else:
+        scenario.verify_unretried()
+    invariants.check(world)
+    settle_down(world)
+
+
+def settle_down(world: World) -> None:
+    """Let the sweep do all that is left, and find nothing more to do."""
+    for _ in range(RECOVERY_SWEEPS):
+        world.clock.advance(RECOVERY_SECONDS)
+        swept = world.container().runtime.sweep.run()
+        assert not swept.failed, swept
+    invariants.check(world)
+    invariants.check_quiet(world)
+
+
+def _strike(scenario: Scenario, container: Container) -> tuple[Any, bool]:
+    """The operation's answer and whether it gave one, dying, failing or not."""
+    try:
+        return scenario.act(container), True
+    except (Death, Unavailable):
+        return None, False
+
+
+def _count(scenario: Callable[[], Scenario], house: House, *, swapped: bool) -> tuple[int, int]:
+    world = World(house, swapped=swapped)
+    whole = scenario()
+    whole.world = world
+    container = whole.prepare(world)
+    before, pairs = len(container.seam.calls), container.seam.pairs
+    whole.verify(whole.act(container))
+    invariants.check(world)
+    return len(container.seam.calls) - before, container.seam.pairs - pairs

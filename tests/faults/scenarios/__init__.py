@@ -1,0 +1,17 @@
+"""What is done to a run while the process dies: one module for each room of its life."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.faults.crash import Scenario
+from tests.faults.scenarios import appending, controlling, past, settling, starting, sweeping
+
+SCENARIOS: dict[str, Callable[[], Scenario]] = {
+    **starting.SCENARIOS,
+    **appending.SCENARIOS,
+    **settling.SCENARIOS,
+    **controlling.SCENARIOS,
+    **sweeping.SCENARIOS,
+    **past.SCENARIOS,
+}
