@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from baton.bootstrap import Runtime, build
 from baton.config import Settings
 from baton.domain.starting import Start
 from baton.services.starts import Started
+from baton.store.dynamo import Dynamo
 from tests.unit.manual_clock import ManualClock
 from tests.unit.moto_tables import REGION
 
@@ -35,6 +37,12 @@ class House:
         runtime = build(self.settings, self.clock, seed=self._seeds)
         runtime.dynamo.connection._client = self.client  # making one takes longer than most tests
         return runtime
+
+    def dynamo(self) -> Dynamo:
+        """A connection that no store uses yet."""
+        dynamo = Dynamo(region=REGION, endpoint_url=None, sleep=self.clock.sleep, rng=random.Random(1))
+        dynamo.connection._client = self.client
+        return dynamo
 
     def items(self, table: str) -> list[dict[str, Any]]:
         """Everything that stands in a table, in DynamoDB's own JSON."""
