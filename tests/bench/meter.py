@@ -106,7 +106,8 @@ class Meter:
     def _answered(self, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
         if self._tally is not None:
             self._chain.length += 1
-            call = Call(model.name, context["bench_request"], units(model.name, parsed))
+            request = context["bench_request"]
+            call = Call(model.name, request, units(model.name, request, parsed))
             self._tally.calls.append(call)
 
     def _side_by_side(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
@@ -129,11 +130,16 @@ class Meter:
             self._chain.length = before + max(lengths, default=0)
 
 
-def units(operation: str, answer: dict[str, Any]) -> float | None:
-    """The units that an answer of DynamoDB Local reports, a transaction's corrected to the AWS formula."""
+def units(operation: str, request: dict[str, Any], answer: dict[str, Any]) -> float | None:
+    """The units that an answer of DynamoDB Local reports, corrected to the AWS formula: it doubles a
+    transaction's writes, and gives a read that finds nothing away for nothing."""
     consumed = answer.get("ConsumedCapacity")
     if consumed is None:
         return None
     parts = consumed if isinstance(consumed, list) else [consumed]
     total = float(sum(part["CapacityUnits"] for part in parts))
-    return total / LOCAL_TRANSACTION_FACTOR if operation == "TransactWriteItems" else total
+    if operation == "TransactWriteItems":
+        return total / LOCAL_TRANSACTION_FACTOR
+    if operation in ("GetItem", "Query"):
+        return max(total, 1.0 if request.get("ConsistentRead") else 0.5)
+    return total

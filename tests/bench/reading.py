@@ -1,6 +1,7 @@
 """Scripts of the operations that read: a run, its log, a list."""
 
 import uuid
+from typing import Any
 
 from tests.bench import requests
 from tests.bench.limits import Limits, Sample
@@ -71,10 +72,13 @@ def _payload_units(stage: Stage, run: str) -> float:
     )["Items"]
     total = 0.0
     for slot in (slots[0], slots[-1]):
-        answer = tables.client.get_item(
-            TableName=log, Key=slot, ConsistentRead=True, ReturnConsumedCapacity="TOTAL"
-        )
-        total += units("GetItem", dict(answer)) or 0
+        wish: Any = {
+            "TableName": log,
+            "Key": slot,
+            "ConsistentRead": True,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        total += units("GetItem", wish, dict(tables.client.get_item(**wish))) or 0
     return total
 
 

@@ -50,7 +50,7 @@ def _show_units(console: Console, units: Units) -> None:
         "one. DynamoDB Local reports the writes of a transaction at "
         f"{units.transaction_factor:g} times the AWS formula (just measured by a bare transaction): they are "
         "halved, those to indexes too. A refused write is answered without units: + is the least that AWS "
-        "asks for it.",
+        "asks for it. A read that finds nothing, which DynamoDB Local gives away, counts as the least read.",
         style="dim",
     )
     _show_whole(console, units.whole)
