@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from baton.config import Settings
 from baton.domain.clock import Clock, Millis
@@ -19,6 +18,7 @@ from baton.services.finishes import Finishes
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
 from baton.services.runs import Runs
+from baton.services.runtime import Runtime
 from baton.services.starts import Starts
 from baton.services.streams import Streams
 from baton.services.sweep import Sweep
@@ -26,6 +26,8 @@ from baton.store.catalog import CatalogStore
 from baton.store.dynamo import Dynamo
 from baton.store.log import LogStore
 from baton.store.runs import RunStore
+
+__all__ = ["Runtime", "SystemClock", "build", "install", "installed", "runtime"]
 
 
 class SystemClock:
@@ -38,22 +40,6 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Block this thread."""
         time.sleep(seconds)  # noqa: TID251 - this is the clock
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runtime:
-    """What a container's handlers work with."""
-
-    settings: Settings
-    clock: Clock
-    dynamo: Dynamo
-    starts: Starts
-    appends: Appends
-    streams: Streams
-    finishes: Finishes
-    control: Control
-    runs: Runs
-    sweep: Sweep
 
 
 def build(settings: Settings, clock: Clock | None = None, *, seed: int | None = None) -> Runtime:

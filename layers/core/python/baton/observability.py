@@ -1,8 +1,21 @@
-"""One logger and one metrics buffer for the service. Payloads and secrets are never handed to either."""
+"""One logger, and a note of what each invocation did. Neither is ever given payloads or secrets."""
 
 from __future__ import annotations
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 logger = Logger(service="baton")
-metrics = Metrics(namespace="Baton", service="baton")
+
+
+def note(operation: str, took_ms: int, **counts: int) -> None:
+    """Tell the metrics what an invocation did and how long it took: one line, on its own.
+
+    A buffer of its own each time, because the library's shared one is not for threads.
+    """
+    metrics = EphemeralMetrics(namespace="Baton", service="baton")
+    metrics.add_dimension("operation", operation)
+    metrics.add_metric("took", MetricUnit.Milliseconds, took_ms)
+    for name, count in counts.items():
+        metrics.add_metric(name, MetricUnit.Count, count)
+    metrics.flush_metrics()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from baton.api import answers, models
 from baton.api.roles import Role
+from baton.domain import names
 
 DEFAULT_FUNCTION = "meta"
 """Who answers what no row matches: 404, or 405 where the path has other methods."""
@@ -62,7 +63,9 @@ _SHORT = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[ -~]
 _TRUE = {"type": "string", "const": "true"}
 
 NAMESPACE = Header(
-    "Baton-Namespace", "The namespace to act in; default `default`. Only where the token may name one."
+    "Baton-Namespace",
+    "The namespace to act in; default `default`. Only where the token may name one.",
+    {"type": "string", "pattern": names.NAMESPACE},
 )
 KEY = Header(
     "Idempotency-Key",
@@ -92,6 +95,13 @@ UP_TO_DATE = Header("Stream-Up-To-Date", "There was nothing more when this was a
 CLOSED = Header("Stream-Closed", "The run is settled and this is the log's end.", _TRUE)
 CURSOR = Header("Stream-Cursor", "Send it back as `cursor` with the next live read.")
 READING = (NEXT_OFFSET, UP_TO_DATE, CLOSED, CURSOR, ETAG)
+
+COMMON_HEADERS = (
+    Header("X-Request-Id", "Names this request to whoever looks into it."),
+    Header("Cache-Control", "`no-store` unless the answer has an ETag."),
+)
+ANY_PROBLEMS = (400, 401, 403, 500, 503)
+"""Statuses with which any operation may refuse."""
 
 _RUN = "/v1/runs/{id}"
 _LOG = "/v1/runs/{id}/stream"

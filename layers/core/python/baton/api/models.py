@@ -25,7 +25,7 @@ class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object. Unknown fields are refused; null means absent, save in a payload."""
 
 
-class StartRun(Body):
+class StartRun(Body, frozen=True):
     """A wish for a run."""
 
     workflow: Workflow
@@ -71,7 +71,7 @@ _STATES = {
 }
 
 
-class RunError(Body):
+class RunError(Body, frozen=True):
     """Why a run did not complete."""
 
     message: str
@@ -79,7 +79,7 @@ class RunError(Body):
     stack: str | None = None
 
 
-class FinishRun(Body):
+class FinishRun(Body, frozen=True):
     """A driver's word that its run is over."""
 
     status: FinishStatus
@@ -91,27 +91,27 @@ class FinishRun(Body):
     session_ref: Ref | None = None
 
 
-class CancelRun(Body):
+class CancelRun(Body, frozen=True):
     """A wish that a run end. ``force`` does not wait for its driver."""
 
     reason: Annotated[str, Meta(description="At most 1 KB of canonical JSON.")] | None = None
     force: bool | None = None
 
 
-class ResumeRun(Body):
+class ResumeRun(Body, frozen=True):
     """A wish that a settled run go on. ``force`` also takes one that is not resumable."""
 
     force: bool | None = None
 
 
-class NewMessage(Body):
+class NewMessage(Body, frozen=True):
     """One message for a run's log. The types Baton writes itself are refused."""
 
     type: EntryType
     data: Payload = None
 
 
-class RunsQuery(Body):
+class RunsQuery(Body, frozen=True):
     """Which runs to list."""
 
     workflow: Workflow | None = None
@@ -124,7 +124,7 @@ class RunsQuery(Body):
     next_token: Annotated[str, Meta(max_length=2048)] | None = None
 
 
-class WaitQuery(Body):
+class WaitQuery(Body, frozen=True):
     """How long to wait for a run to settle."""
 
     timeout_seconds: Annotated[float, Meta(ge=0, le=25)] = 20

@@ -1,0 +1,18 @@
+"""POST /v1/runs/{id}/stream: append to a run's log."""
+
+from baton import bootstrap
+from baton.api import appending
+from baton.api.edge import operation
+from baton.api.request import Request
+from baton.api.response import Response
+from baton.api.signing import Tokens
+
+runtime = bootstrap.runtime()
+tokens = Tokens(runtime.settings.signing_keys)
+
+
+@operation("appendToStream", runtime)
+def handler(request: Request) -> Response:
+    echo = tokens.echoed(request.namespace, request.run_id, request.header("baton-tail"))
+    command = appending.command(request, echo)
+    return appending.answer(command, runtime.appends.append(command), tokens)

@@ -1,0 +1,44 @@
+"""Runs as others see them: one, many, awaited, deleted."""
+
+from baton import bootstrap
+from baton.api import answers, commands, models, render, response
+from baton.api.edge import operation
+from baton.api.request import Request
+from baton.api.response import Response
+from baton.api.routing import Routes
+from baton.api.signing import Tokens
+
+runtime = bootstrap.runtime()
+tokens = Tokens(runtime.settings.signing_keys)
+
+
+@operation("getRun", runtime)
+def get(request: Request) -> Response:
+    detail = runtime.runs.get(request.namespace, request.run_id)
+    return response.tagged(request, answers.RunDetail(render.run(detail)))
+
+
+@operation("listRuns", runtime)
+def list_(request: Request) -> Response:
+    query = request.query(models.RunsQuery)
+    wanted = commands.filter_of(query)
+    about = (request.namespace, "listRuns", commands.filter_digest(wanted))
+    after = None if query.next_token is None else tokens.after(query.next_token, *about)
+    page = runtime.runs.list(request.namespace, wanted, limit=query.limit, after=after)
+    return response.json(200, render.page(page, lambda place: tokens.cursor(place, *about)))
+
+
+@operation("waitForRun", runtime)
+def wait(request: Request) -> Response:
+    seconds = request.seconds(request.query(models.WaitQuery).timeout_seconds)
+    detail = runtime.runs.wait(request.namespace, request.run_id, seconds)
+    return response.json(200, answers.Waited(render.run(detail), detail.run.state.terminal))
+
+
+@operation("deleteRun", runtime)
+def delete(request: Request) -> Response:
+    runtime.runs.delete(request.namespace, request.run_id)
+    return Response(status=204)
+
+
+handler = Routes(runtime, get, list_, wait, delete)

@@ -1,0 +1,18 @@
+"""POST /v1/runs: start a run, once."""
+
+from baton import bootstrap
+from baton.api import answers, commands, render, response
+from baton.api.edge import operation
+from baton.api.request import Request
+from baton.api.response import Response
+from baton.api.signing import Tokens
+
+runtime = bootstrap.runtime()
+tokens = Tokens(runtime.settings.signing_keys)
+
+
+@operation("startRun", runtime)
+def handler(request: Request) -> Response:
+    done = runtime.starts.start(commands.start(request))
+    answer = answers.Started(render.run(done.detail), done.started)
+    return response.json(201 if done.started else 200, answer, tokens.of_start(done))

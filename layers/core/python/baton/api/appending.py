@@ -1,0 +1,73 @@
+"""What an append says: the messages of its body, held to the protocol's JSON mode and to Baton's types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from baton.api import models, shapes
+from baton.api.request import JSON, Request
+from baton.api.response import Response
+from baton.api.signing import Tokens
+from baton.domain.log import Entry, Tail
+from baton.domain.names import RESERVED_TYPES
+from baton.domain.payload import canonical, parse
+from baton.errors import InvalidRequest, StreamConflict
+from baton.services.appends import Append, Appended
+
+_Messages = list[models.NewMessage]
+
+
+class WrongMediaType(StreamConflict):
+    """The log holds JSON. Source: Durable Streams protocol, 5.2."""
+
+
+def command(request: Request, echo: Tail | None) -> Append:
+    """POST /v1/runs/{id}/stream. Raises InvalidRequest, and WrongMediaType when nothing else is wrong."""
+    raw = request.raw()
+    if (request.header("stream-closed") or "").strip().lower() == "true":
+        raise InvalidRequest.at(["header", "Stream-Closed"], "a run's log is closed by finishing the run")
+    if not raw:
+        raise InvalidRequest.at(["body"], "an append needs at least one message")
+    if request.media_type is None:
+        raise InvalidRequest.at(["header", "Content-Type"], f"required: {JSON}")
+    attempt, producer, stream_seq = request.attempt, request.producer, request.stream_seq
+    if request.media_type != JSON:
+        raise WrongMediaType(f"a run's log holds {JSON}")
+    return Append(
+        namespace=request.namespace,
+        run_id=request.run_id,
+        entries=_entries(parse(raw)),
+        attempt=attempt,
+        producer=producer,
+        stream_seq=stream_seq,
+        echo=echo,
+    )
+
+
+def answer(command: Append, done: Appended, tokens: Tokens) -> Response:
+    """200 for a producer's batch, 204 for any other and for a duplicate. A duplicate's tail may be of a log
+    that takes nothing now, so it is not handed out."""
+    headers = {"Stream-Next-Offset": str(done.tail.offset)}
+    if done.tail.header.closed:
+        headers["Stream-Closed"] = "true"
+    if command.producer is not None:
+        headers["Producer-Epoch"] = str(command.producer.epoch)
+        headers["Producer-Seq"] = str(done.producer_seq)
+    if not done.duplicate:
+        headers |= tokens.tail(command.namespace, command.run_id, done.tail)
+    return Response(status=200 if command.producer and not done.duplicate else 204, headers=headers)
+
+
+def _entries(body: Any) -> list[Entry]:
+    messages = (
+        shapes.convert(body, _Messages)
+        if isinstance(body, list)
+        else [shapes.convert(body, models.NewMessage)]
+    )
+    for at, message in enumerate(messages):
+        if message.type in RESERVED_TYPES:
+            where: list[str | int] = ["body", at, "type"] if isinstance(body, list) else ["body", "type"]
+            raise InvalidRequest.at(where, f"{message.type!r} is written by Baton alone")
+    return [Entry(message.type, msgspec.Raw(canonical(message.data))) for message in messages]

@@ -1,0 +1,116 @@
+"""From requests to what services are asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from baton.api import models, shapes
+from baton.api.request import Request
+from baton.domain.clock import Millis
+from baton.domain.payload import KB, canonical, check_size, digest
+from baton.domain.settling import Finish, Outcome
+from baton.domain.starting import Start
+from baton.domain.states import State
+from baton.errors import InvalidRequest
+from baton.services.runs import Filter
+
+MAX_REASON = KB
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def start(request: Request) -> Start:
+    """POST /v1/runs. Raises InvalidRequest, UnsupportedMediaType."""
+    sent = request.json()
+    body = shapes.convert(shapes.numbers(sent), models.StartRun)
+    watch = body.inactivity_timeout_seconds
+    if watch is not None and 0 < watch < 1:
+        raise InvalidRequest.at(["body", "inactivity_timeout_seconds"], "must be 0 or at least 1")
+    return Start(
+        namespace=request.namespace,
+        workflow=body.workflow,
+        body=digest(canonical(sent)),
+        run_id=body.run_id,
+        key=request.idempotency_key,
+        input=canonical(body.input),
+        context_ref=body.context_ref,
+        agent_id=body.agent_id,
+        tags=tuple(body.tags or ()),
+        mode=body.mode,
+        inactivity_timeout_seconds=watch,
+        max_attempts=body.max_attempts,
+        available_at=None if body.available_at is None else _floor(body.available_at),
+        priority=body.priority,
+        traceparent=request.traceparent,
+    )
+
+
+def finish(request: Request) -> Finish:
+    """POST /v1/runs/{id}/finish. Raises InvalidRequest, UnsupportedMediaType."""
+    sent = request.json()
+    body = shapes.convert(shapes.numbers(sent), models.FinishRun)
+    if body.resumable and body.status.state is State.COMPLETED:
+        raise InvalidRequest.at(["body", "resumable"], "a completed run is never resumable")
+    outcome = Outcome(
+        status=body.status.state,
+        output=canonical(body.output),
+        error=None if body.error is None else _given(sent["error"]),
+        code=body.code,
+        signal=body.signal,
+        resumable=bool(body.resumable),
+        session_ref=body.session_ref,
+        key=key_digest(request),
+        body=digest(canonical(sent)),
+    )
+    return Finish(outcome=outcome, attempt=request.attempt)
+
+
+def cancel(request: Request) -> models.CancelRun:
+    """POST /v1/runs/{id}/cancel. Raises InvalidRequest, UnsupportedMediaType, PayloadTooLarge."""
+    body = shapes.convert(request.json(), models.CancelRun)
+    if body.reason is not None:
+        check_size("reason", len(canonical(body.reason)), MAX_REASON)
+    return body
+
+
+def resume(request: Request) -> models.ResumeRun:
+    """POST /v1/runs/{id}/resume. Raises InvalidRequest, UnsupportedMediaType."""
+    return shapes.convert(request.json(), models.ResumeRun)
+
+
+def key_digest(request: Request) -> str | None:
+    """What stands for the request's Idempotency-Key in a run's row. Raises InvalidRequest."""
+    key = request.idempotency_key
+    return None if key is None else digest(key.encode())
+
+
+def filter_of(query: models.RunsQuery) -> Filter:
+    """Which runs a list is to hold."""
+    return Filter(
+        workflow=query.workflow,
+        states=frozenset(query.state or ()),
+        context_ref=query.context_ref,
+        tag=query.tag,
+        since=None if query.since is None else -_floor(query.since, -1),
+        until=None if query.until is None else _floor(query.until),
+    )
+
+
+def filter_digest(wanted: Filter) -> str:
+    """What tells one filter from another, in a cursor."""
+    states = sorted(state.value for state in wanted.states)
+    return digest(
+        canonical(
+            [wanted.workflow, states, wanted.context_ref, wanted.tag, wanted.since, wanted.until],
+        )
+    )
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _floor(moment: datetime, sign: int = 1) -> Millis:
+    """Whole milliseconds since 1970, rounded down; with ``sign`` -1 the negative of those rounded up."""
+    return sign * (moment - _EPOCH) // _MILLISECOND

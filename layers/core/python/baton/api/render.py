@@ -1,0 +1,82 @@
+"""Domain values as the contract spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import UNSET, Raw
+
+from baton.api import answers
+from baton.domain.clock import Millis, rfc3339
+from baton.domain.payload import NULL
+from baton.domain.run import CancelRequest, Lease, TriggeredBy
+from baton.services.details import RunDetail
+from baton.services.runs import RunsPage
+
+_NULL = Raw(NULL)
+
+
+def run(detail: RunDetail) -> answers.Run:
+    """A run, every field of it."""
+    of, ending = detail.run, detail.run.ending
+    return answers.Run(
+        id=of.id,
+        namespace=of.namespace,
+        workflow=of.workflow,
+        state=of.state,
+        attempt=of.attempt,
+        mode=of.mode,
+        context_ref=of.context_ref,
+        agent_id=of.agent_id,
+        tags=of.tags,
+        input=_json(detail.input),
+        output=_json(detail.output),
+        error=_json(detail.error),
+        code=ending.code if ending else None,
+        signal=ending.signal if ending else None,
+        resumable=ending is not None and ending.resumable,
+        session_ref=ending.session_ref if ending else None,
+        priority=of.priority,
+        created_at=rfc3339(of.created_at),
+        started_at=_time(of.started_at),
+        updated_at=rfc3339(of.updated_at),
+        ended_at=rfc3339(ending.at) if ending else None,
+        available_at=_time(of.available_at),
+        inactivity_timeout_seconds=of.inactivity_timeout_seconds,
+        max_attempts=of.max_attempts,
+        cancel_requested=_cancel(of.cancel),
+        lease=_lease(of.lease),
+        triggered_by=_trigger(of.triggered_by),
+        depth=of.depth,
+        continued_from=of.continued_from,
+        continued_as=of.continued_as,
+        next_offset=None if detail.next_offset is None else str(detail.next_offset),
+        traceparent=of.traceparent,
+    )
+
+
+def page(runs: RunsPage, token: Callable[[str], str]) -> answers.RunsPage:
+    """A page of a list; ``token`` makes one of the place where the list goes on."""
+    return answers.RunsPage(
+        [run(detail) for detail in runs.runs], UNSET if runs.after is None else token(runs.after)
+    )
+
+
+def _cancel(request: CancelRequest | None) -> answers.CancelRequested | None:
+    return None if request is None else answers.CancelRequested(rfc3339(request.at), request.reason)
+
+
+def _lease(lease: Lease | None) -> answers.LeaseHeld | None:
+    return None if lease is None else answers.LeaseHeld(lease.worker_id, rfc3339(lease.expires_at))
+
+
+def _trigger(by: TriggeredBy | None) -> answers.TriggeredBy | None:
+    return None if by is None else answers.TriggeredBy(by.run_id, by.workflow, by.event, by.attempt)
+
+
+def _json(canonical: bytes | None) -> Raw:
+    return _NULL if canonical is None else Raw(canonical)
+
+
+def _time(at: Millis | None) -> str | None:
+    return None if at is None else rfc3339(at)

@@ -1,0 +1,95 @@
+"""What clients carry for us, signed so that it can be nothing else: a log's tail, a list's next place."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+from itsdangerous import Signer
+
+from baton.domain.log import Header, Tail
+from baton.domain.states import State
+from baton.errors import InvalidRequest
+from baton.services.starts import Started
+
+MAX_TAIL = 4096
+"""Characters of a token that a header may hold."""
+
+_tail = msgspec.msgpack.Decoder(tuple[str, int, Header, bool, int, int])
+
+
+class Tokens:
+    """Signs with the newest key, believes all of them (oldest first, so that keys can be rotated).
+
+    A token is bound to what it is about by signing that with it, unsaid: moved elsewhere it is a forgery.
+    """
+
+    def __init__(self, keys: Iterable[bytes]) -> None:
+        known = list(keys)
+        self._tails = _signer(known, b"baton.tail")
+        self._cursors = _signer(known, b"baton.cursor")
+
+    def of_start(self, done: Started) -> dict[str, str]:
+        """The header that lets the first append go without a read: where the log is open to one."""
+        run = done.detail.run
+        if done.tail is None or run.state is not State.RUNNING:
+            return {}
+        return self.tail(run.namespace, run.id, done.tail)
+
+    def tail(self, namespace: str, run_id: str, tail: Tail) -> dict[str, str]:
+        """The header that gives a client a log's tail; none where it would be too long."""
+        packed = msgspec.msgpack.encode(
+            (tail.birth, tail.next, tail.header, tail.fenced, tail.newest_ts, tail.seen_at)
+        )
+        token = _sign(self._tails, packed, namespace, run_id)
+        return {"Baton-Tail": token} if len(token) <= MAX_TAIL else {}
+
+    def echoed(self, namespace: str, run_id: str, token: str | None) -> Tail | None:
+        """The tail in a token that is ours and this run's, else None: a tail is only a hint."""
+        packed = None if token is None else _verified(self._tails, token, namespace, run_id)
+        if packed is None:
+            return None
+        try:
+            birth, next_, header, fenced, newest_ts, seen_at = _tail.decode(packed)
+        except msgspec.DecodeError:
+            return None  # of another version of ours
+        return Tail(
+            birth=birth, next=next_, header=header, fenced=fenced, newest_ts=newest_ts, seen_at=seen_at
+        )
+
+    def cursor(self, after: str, *about: str) -> str:
+        """The token with which a list about something goes on."""
+        return _sign(self._cursors, after.encode(), *about)
+
+    def after(self, token: str, *about: str) -> str:
+        """Where the list about something goes on. Raises InvalidRequest for a token of any other use."""
+        place = _verified(self._cursors, token, *about)
+        if place is None:
+            raise InvalidRequest.at(["query", "next_token"], "not a token that this list, so filtered, gave")
+        return place.decode()
+
+
+def _signer(keys: list[bytes], salt: bytes) -> Signer:
+    return Signer(keys, salt=salt, key_derivation="hmac", digest_method=hashlib.sha256)
+
+
+def _sign(signer: Signer, value: bytes, *about: str) -> str:
+    text = base64.urlsafe_b64encode(value).rstrip(b"=")
+    return (text + b"." + signer.get_signature(_bound(text, about))).decode()
+
+
+def _verified(signer: Signer, token: str, *about: str) -> bytes | None:
+    text, dot, signature = token.encode("utf-8", "replace").partition(b".")
+    if not dot or not signer.verify_signature(_bound(text, about), signature):
+        return None
+    try:
+        return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    except binascii.Error:
+        return None
+
+
+def _bound(text: bytes, about: tuple[str, ...]) -> bytes:
+    return "\0".join((*about, "")).encode() + text

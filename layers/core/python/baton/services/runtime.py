@@ -1,0 +1,32 @@
+"""What a container's handlers work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from baton.config import Settings
+from baton.domain.clock import Clock
+from baton.services.appends import Appends
+from baton.services.control import Control
+from baton.services.finishes import Finishes
+from baton.services.runs import Runs
+from baton.services.starts import Starts
+from baton.services.streams import Streams
+from baton.services.sweep import Sweep
+from baton.store.dynamo import Dynamo
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """One container: settings, clock, connection, services. ``baton.bootstrap`` builds it."""
+
+    settings: Settings
+    clock: Clock
+    dynamo: Dynamo
+    starts: Starts
+    appends: Appends
+    streams: Streams
+    finishes: Finishes
+    control: Control
+    runs: Runs
+    sweep: Sweep
