@@ -1,0 +1,45 @@
+"""Settings come from the environment, typed, or not at all."""
+
+import base64
+
+import msgspec
+import pytest
+
+from baton.config import Settings
+
+NEEDED = {
+    "BATON_RUNS_TABLE": "r",
+    "BATON_LOG_TABLE": "l",
+    "BATON_CATALOG_TABLE": "c",
+    "BATON_SIGNING_KEYS": base64.b64encode(b"one").decode() + "," + base64.b64encode(b"two").decode(),
+}
+
+
+def test_what_is_needed_is_enough():
+    settings = Settings.from_env(NEEDED)
+    assert (settings.runs_table, settings.log_table, settings.catalog_table) == ("r", "l", "c")
+    assert settings.signing_keys == (b"one", b"two")
+    assert settings.endpoint_url is None
+
+
+def test_numbers_are_read_as_numbers():
+    settings = Settings.from_env({**NEEDED, "BATON_DUE_SHARDS": "3", "BATON_POLL_SECONDS": "0.05"})
+    assert (settings.due_shards, settings.poll_seconds) == (3, 0.05)
+
+
+def test_the_region_is_ours_else_the_machines():
+    assert Settings.from_env({**NEEDED, "AWS_REGION": "eu-west-1"}).region == "eu-west-1"
+    assert Settings.from_env({**NEEDED, "AWS_DEFAULT_REGION": "eu-west-2"}).region == "eu-west-2"
+    both = {**NEEDED, "AWS_REGION": "eu-west-1", "BATON_REGION": "eu-north-1"}
+    assert Settings.from_env(both).region == "eu-north-1"
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_missing_setting_is_refused(name):
+    with pytest.raises((KeyError, msgspec.ValidationError)):
+        Settings.from_env({key: value for key, value in NEEDED.items() if key != name})
+
+
+def test_a_malformed_setting_is_refused():
+    with pytest.raises(msgspec.ValidationError):
+        Settings.from_env({**NEEDED, "BATON_DUE_SHARDS": "many"})
