@@ -30,13 +30,14 @@ def baton(stack):
     def baton(*args, url=None, stdin="", expect=0):
         done = subprocess.run(
             [sys.executable, "-m", "baton_sdk.cli", *args],
-            input=stdin,
+            input=stdin.encode(),
             capture_output=True,
-            text=True,
-            errors="backslashreplace",
             timeout=GUARD_SECONDS,
             env=environment(url or stack.url),
         )
+        # Decoded here, not by the pipe, which would make every line's end the same.
+        done.stdout = done.stdout.decode(errors="backslashreplace")
+        done.stderr = done.stderr.decode(errors="backslashreplace")
         assert expect is None or done.returncode == expect, done.stdout + done.stderr
         return done
 

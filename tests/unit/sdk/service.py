@@ -85,6 +85,11 @@ def bad_gateway(request: httpx.Request, handler: Handler) -> httpx.Response:
     return httpx.Response(502, text="<html>", headers={"content-type": "text/html"})
 
 
+def died(request: httpx.Request, handler: Handler) -> httpx.Response:
+    handler(request)
+    return httpx.Response(500, json={"message": "Internal Server Error"})
+
+
 def broken(request: httpx.Request, handler: Handler) -> httpx.Response:
     return problem(500, "internal")
 

@@ -33,6 +33,7 @@ FAILURES = {
     "timeout": (True, faults.timed_out),
     "503": (True, faults.unavailable),
     "429": (True, faults.throttled),
+    "a function died": (True, faults.died),
     "502": (True, faults.bad_gateway),
 }
 

@@ -303,3 +303,17 @@ def test_append_without_a_writer_is_one_batch_and_one_answer(client, service):
     (request,) = service.requests
     assert (request.headers["baton-attempt"], request.headers["baton-tail"]) == ("2", "t")
     assert isinstance(answer, baton_sdk.Appended) and isinstance(request, httpx.Request)
+
+
+def test_a_failure_is_told_as_soon_as_it_is_known(client, service):
+    service.closed_error = faults.problem(409, "lease-lost")
+    told, known = [], threading.Event()
+
+    def on_failure(error):
+        told.append(error.slug)
+        known.set()
+
+    writer = client.writer("r1", limits=AT_ONCE, on_failure=on_failure)
+    writer.emit("note")
+    assert known.wait(GUARD_SECONDS)
+    assert told == ["lease-lost"]

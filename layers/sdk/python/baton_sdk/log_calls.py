@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from baton_sdk import log, payload
 from baton_sdk.calls import Calls, stream_path
-from baton_sdk.errors import InvalidRequest
+from baton_sdk.errors import BatonError, InvalidRequest
 from baton_sdk.feeds import read_page
 from baton_sdk.follower import Follower
 from baton_sdk.log import Appended, Event, Page
@@ -96,8 +96,10 @@ class LogCalls(Calls):
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
         listener: Listener | None = None,
+        on_failure: Callable[[BatonError], None] | None = None,
     ) -> Writer:
-        """A batching writer of the run's log: ``emit`` from any thread, ``close`` to flush."""
+        """A batching writer of the run's log: ``emit`` from any thread, ``close`` to flush. ``on_failure`` is
+        told, in the writer's own thread, as soon as sending has stopped for good."""
         return Writer(
             self._transport,
             stream_path(run_id),
@@ -107,4 +109,5 @@ class LogCalls(Calls):
             limits=limits or Limits(),
             retry=retry or self._patient,
             listener=listener,
+            on_failure=on_failure,
         )

@@ -44,6 +44,9 @@ BY_STATUS: dict[int, type[errors.BatonError]] = {
     415: errors.UnsupportedMediaType,
     422: errors.IdempotencyMismatch,
     429: errors.TooManyRequests,
+    # A function that died under its request: the gateway speaks for it, and whether it had written is
+    # unknown.
+    500: errors.Unavailable,
     502: errors.Unavailable,
     503: errors.Unavailable,
     504: errors.Unavailable,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -38,6 +39,7 @@ class Writer:
         limits: Limits,
         retry: RetryPolicy,
         listener: Listener | None = None,
+        on_failure: Callable[[BatonError], None] | None = None,
     ) -> None:
         self._transport = transport
         self._path = path
@@ -45,6 +47,7 @@ class Writer:
         self._producer = producer
         self._retry = retry
         self._listener = listener
+        self._on_failure = on_failure
         self._tail = tail
         self._next_offset: str | None = None
         self._max_event_bytes = min(limits.max_batch_bytes, payload.MAX_BYTES)
@@ -136,8 +139,13 @@ class Writer:
                 self._next_offset = answer.next_offset or self._next_offset
                 self._outbox.acknowledge(len(batch))
         except BatonError as error:
-            self._outbox.fail(error)
+            self._fail(error)
         except BaseException as error:
             # This thread's edge: dying silently would leave everyone who waits waiting for ever.
-            self._outbox.fail(Fault(f"the writer broke: {error!r}"))
+            self._fail(Fault(f"the writer broke: {error!r}"))
             raise
+
+    def _fail(self, error: BatonError) -> None:
+        self._outbox.fail(error)
+        if self._on_failure is not None and not self._stop.is_set():
+            self._on_failure(error)

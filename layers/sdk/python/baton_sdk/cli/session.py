@@ -16,10 +16,12 @@ import typer
 from baton_sdk.cli.output import Output
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError
-from baton_sdk.retry import DEFAULT, RetryPolicy
+from baton_sdk.retry import RetryPolicy
 
 REFUSED = 1
 INTERRUPTED = 130
+PROMPT = RetryPolicy(attempts=4, patience_seconds=15.0)
+"""For someone who waits at a prompt: outlasts a hiccup, and tells of an outage soon."""
 PANEL = "Global options (before or after the verb)"
 
 
@@ -51,7 +53,7 @@ class Session:
         self.options = options
         self.out = Output(as_json=options.json)
 
-    def client(self, retry: RetryPolicy = DEFAULT, timeout: float = 30.0) -> Client:
+    def client(self, retry: RetryPolicy = PROMPT, timeout: float = 30.0) -> Client:
         """A client for the service the options name; use it as a context manager."""
         options = self.options
         return Client(options.url, options.token, options.namespace, retry=retry, timeout=timeout)

@@ -104,43 +104,51 @@ class Drive:
 
     def _carry(self, child: Child) -> Result:
         """The command from its first to its last byte, all of it in the log when this returns."""
-        self._stopper = Stopper(child, self._plan.grace_seconds)
+        try:
+            return self._carried(child)
+        except BaseException:
+            child.send(signal.SIGKILL)
+            if self._writer is not None:
+                self._writer.abort()
+            raise
+        finally:
+            child.close()
+
+    def _carried(self, child: Child) -> Result:
+        self._stopper = stopper = Stopper(child, self._plan.grace_seconds)
         self._writer = self._client.writer(
             self._run.id,
             attempt=self._run.attempt,
             tail=self._tail,
             retry=self._retry,
             listener=self._notices.outage,
+            on_failure=self._lose_log,
         )
         follower = self._client.follow(self._run.id, self._run.next_offset or START, retry=self._retry)
         lookout = watch.Watch(follower, self._react)
         lookout.start()
         if self._signals:  # it came before there was anyone to pass it on to
-            self._stopper.stop(INTERRUPT, self._signal)
+            stopper.stop(INTERRUPT, self._signal)
         through: dict[str, IO[bytes]] = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
         pump = Pump(child, self._emit, {} if self._echo else through, drain_seconds=self._plan.drain_seconds)
         try:
             if not pump.run():
                 self._notices.warn("the command left processes behind that hold its output: not waiting")
             result = child.result()
-            self._stopper.done()
-            if self._stopper.reason is not None:
-                self._stopper.kill()  # what the command left of its group was to stop, too
-            lookout.off()
-            self._close_log()
-            return result
-        except BaseException:
-            self._stopper.kill()
-            self._writer.abort()
-            raise
         finally:
             lookout.off()
-            self._stopper.done()
-            child.close()
+            stopper.done()
+        if stopper.reason is not None:
+            stopper.kill()  # what the command left of its group was to stop, too
+        self._close_log()
+        return result
 
     def _emit(self, name: str, piece: Piece) -> None:
         if self._echo is not None:
-            self._echo(name, piece)
+            try:
+                self._echo(name, piece)
+            except BrokenPipeError:
+                self._echo = None  # whoever read us has gone; the log goes on
         if self._log_lost is not None or self._writer is None:
             return
         try:
@@ -158,6 +166,8 @@ class Drive:
 
     def _lose_log(self, error: BatonError) -> None:
         # Without a log there is no run to drive: a fenced-out or unheard driver stops.
+        if self._log_lost is not None:
+            return
         self._log_lost = error
         self._notices.warn(f"the log takes no more: {error}; stopping the command")
         if self._stopper is not None:
