@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,16 +48,18 @@ def serve(
         raise typer.BadParameter("the local stack binds loopback only", param_hint="--host")
     _speak(quiet=quiet, verbose=verbose)
     stop = _stop_signals()
-    stack = _started(host, port, endpoint_url, _pairs(setting or []))
-    kept = f"at {endpoint_url}" if endpoint_url else "in this process's memory, gone when it ends"
-    typer.echo(f"baton: ready at {stack.url} - runs are kept {kept} - Ctrl-C stops")
-    stop.wait()
-    typer.echo("baton: stopping", err=True)
-    if not stack.stop():
-        typer.echo("baton: some requests did not end in time and were cut off", err=True)
-        sys.stdout.flush()
-        # Their threads would hold the interpreter's own exit back.
-        os._exit(0)
+    ready_line = sys.stdout
+    # On Lambda what a function prints is its log; stdout is for whoever waits for the stack to be ready.
+    with redirect_stdout(sys.stderr):
+        stack = _started(host, port, endpoint_url, _pairs(setting or []))
+        kept = f"at {endpoint_url}" if endpoint_url else "in this process's memory, gone when it ends"
+        typer.echo(f"baton: ready at {stack.url} - runs are kept {kept} - Ctrl-C stops", file=ready_line)
+        stop.wait()
+        typer.echo("baton: stopping", err=True)
+        if not stack.stop():
+            typer.echo("baton: some requests did not end in time and were cut off", err=True)
+            # Their threads would hold the interpreter's own exit back.
+            os._exit(0)
 
 
 def _started(host: str, port: int, endpoint_url: str | None, given: Mapping[str, str]) -> Stack:
@@ -98,8 +101,8 @@ def _stop_signals() -> threading.Event:
 
 
 def _speak(*, quiet: bool, verbose: bool) -> None:
-    """Requests on stderr, one line each; the functions' own log and metrics only when asked for."""
+    """Requests on stderr, one line each; of what the functions log, only what went wrong."""
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
     logging.getLogger("infra.local.access").setLevel(logging.WARNING if quiet else logging.INFO)
     os.environ.setdefault("POWERTOOLS_LOG_LEVEL", "INFO" if verbose else "ERROR")
-    os.environ.setdefault("POWERTOOLS_METRICS_DISABLED", "false" if verbose else "true")
+    os.environ.setdefault("POWERTOOLS_METRICS_DISABLED", "true")

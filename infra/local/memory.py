@@ -28,10 +28,12 @@ def in_process() -> Iterator[None]:
     # Its import takes longer than all else here: only who wants it pays.
     from moto import mock_aws
 
+    from infra.local.moto_costs import proportionate
+
     mock = mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": False}})
     mock.start()
     try:
-        with _one_at_a_time():
+        with _one_at_a_time(), proportionate():
             yield
     finally:
         mock.stop()

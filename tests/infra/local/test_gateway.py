@@ -163,7 +163,7 @@ def test_a_reader_who_leaves_ends_the_stream_also_while_it_sleeps(serve):
         finally:
             ended.set()
 
-    served = serve(stream=lambda name, event: streamed(body(served.clock)))
+    served: Any = serve(stream=lambda name, event: streamed(body(served.clock)))
     with served.client.stream("GET", "/v1/runs/x/stream") as answer:
         assert next(answer.iter_raw()) == b"first"
     assert ended.wait(SECONDS / 2)
