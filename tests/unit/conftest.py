@@ -9,7 +9,7 @@ import pytest
 
 from baton.bootstrap import Runtime
 from tests.unit.house import House, house_of
-from tests.unit.moto_tables import fresh_tables, moto_dynamodb
+from tests.unit.moto_tables import empty_tables, moto_dynamodb
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,8 @@ def dynamodb() -> Iterator[Any]:
 @pytest.fixture
 def house(dynamodb: Any) -> House:
     """A deployment with empty tables."""
-    return house_of(dynamodb, fresh_tables(dynamodb))
+    empty_tables()
+    return house_of(dynamodb)
 
 
 @pytest.fixture

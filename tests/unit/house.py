@@ -16,7 +16,7 @@ from baton.domain.starting import Start
 from baton.services.starts import Started
 from baton.store.dynamo import Dynamo
 from tests.unit.manual_clock import ManualClock
-from tests.unit.moto_tables import REGION
+from tests.unit.moto_tables import NAMES, REGION
 
 NS = "default"
 
@@ -55,14 +55,14 @@ class House:
         return self.items(self.settings.log_table)
 
 
-def house_of(client: Any, names: dict[str, str], **settings: Any) -> House:
-    """A deployment over these tables."""
+def house_of(client: Any, **settings: Any) -> House:
+    """A deployment over Baton's tables as they are."""
     return House(
         client,
         Settings(
-            runs_table=names["runs"],
-            log_table=names["log"],
-            catalog_table=names["catalog"],
+            runs_table=NAMES["runs"],
+            log_table=NAMES["log"],
+            catalog_table=NAMES["catalog"],
             signing_keys=(b"key",),
             region=REGION,
             **{"due_shards": 2, **settings},

@@ -1,7 +1,7 @@
 """A run's row: every field survives it, and it stays within one write unit."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
@@ -86,6 +86,7 @@ every_field = {
 runs = st.builds(Run, **every_field).map(lambda run: replace(run, input_in_log=run.input is None))
 
 
+@settings(max_examples=50)
 @given(runs)
 def test_a_run_comes_back_from_its_row_field_by_field(run):
     item = RunsItem.from_raw_data(run_item(run, 8).serialize())

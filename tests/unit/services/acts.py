@@ -1,0 +1,83 @@
+"""What drivers and readers do, in few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from baton.bootstrap import Runtime
+from baton.domain.log import Entry, Message, Producer, entry
+from baton.domain.run import Run
+from baton.domain.settling import Finish, Outcome
+from baton.domain.states import State
+from baton.services.appends import Append, Appended
+from baton.services.finishes import Finished
+from baton.services.streams import Chunk
+from baton.store.runs import RunStore
+from tests.unit.house import NS, House
+
+
+def append(runtime: Runtime, run_id: str, *said: Any, **how: Any) -> Appended:
+    """Append entries: an Entry as it is, anything else as the data of a ``note``."""
+    entries = [each if isinstance(each, Entry) else entry("note", each) for each in said]
+    return runtime.appends.append(Append(namespace=NS, run_id=run_id, entries=entries, **how))
+
+
+def finish(
+    runtime: Runtime,
+    run_id: str,
+    status: State = State.COMPLETED,
+    *,
+    attempt: int | None = None,
+    **outcome: Any,
+) -> Finished:
+    """Finish a run."""
+    command = Finish(outcome=Outcome(status=status, **outcome), attempt=attempt)
+    return runtime.finishes.finish(NS, run_id, command)
+
+
+def fail(runtime: Runtime, run_id: str, **outcome: Any) -> Finished:
+    """Let a run fail so that it may be resumed."""
+    return finish(runtime, run_id, State.FAILED, **{"resumable": True, **outcome})
+
+
+def row(runtime: Runtime, run_id: str) -> Run:
+    """The run as it stands."""
+    return runtime.runs.get(NS, run_id).run
+
+
+def read(runtime: Runtime, run_id: str, offset: str = "-1") -> Chunk:
+    """What one answer holds from an offset on."""
+    return runtime.streams.read(runtime.streams.open(NS, run_id, offset))
+
+
+def replay(runtime: Runtime, run_id: str) -> list[Message]:
+    """The whole log, answer by answer."""
+    messages: list[Message] = []
+    offset = "-1"
+    while True:
+        chunk = read(runtime, run_id, offset)
+        messages += chunk.messages
+        if chunk.up_to_date:
+            return messages
+        offset = str(chunk.next)
+
+
+def types_of(messages: list[Message]) -> list[str]:
+    """What was said, by type, in order; no sequence number is missing."""
+    assert [message.seq for message in messages] == list(range(len(messages)))
+    return [message.type for message in messages]
+
+
+def producer(seq: int, id_: str = "p", epoch: int = 0) -> Producer:
+    """A producer's mark on its ``seq``-th batch."""
+    return Producer(id_, epoch, seq)
+
+
+def put_row(house: House, run_id: str, **change: Any) -> None:
+    """Bring a run into a state that nothing in this house can bring it into yet."""
+    store = RunStore(house.dynamo(), house.settings.runs_table, due_shards=house.settings.due_shards)
+    before = store.get(NS, run_id)
+    assert isinstance(before, Run)
+    store.change(before, replace(before, **{"rev": f"{before.rev}+", **change}))
