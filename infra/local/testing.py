@@ -53,13 +53,17 @@ class Child(NamedTuple):
 
 
 @contextmanager
-def child_stack(*arguments: str, **settings: Any) -> Iterator[Child]:
-    """``python -m infra.local`` on a free port, ready to serve; told to stop when the block ends."""
+def child_stack(*arguments: str, stderr: int | None = None, **settings: Any) -> Iterator[Child]:
+    """``python -m infra.local`` on a free port, ready to serve; told to stop when the block ends.
+
+    ``stderr`` as for `subprocess.Popen`: by default what it says is seen.
+    """
     given = [f"--setting={name}={value}" for name, value in settings.items()]
     process = subprocess.Popen(
         [sys.executable, "-m", "infra.local", "--port", "0", *given, *arguments],
         cwd=CHECKOUT,
         stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
     assert process.stdout is not None

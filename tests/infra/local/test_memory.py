@@ -4,6 +4,7 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from typing import Any
 
 import botocore.session
 import pytest
@@ -27,7 +28,8 @@ def client():
 
 
 def made():
-    client = botocore.session.get_session().create_client("dynamodb", region_name="eu-central-1")
+    session = botocore.session.get_session()
+    client: Any = session.create_client("dynamodb", region_name="eu-central-1")
     create(client, NAMES)
     return client
 

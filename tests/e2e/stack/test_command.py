@@ -1,0 +1,83 @@
+"""`python -m infra.local`: what it says, what it refuses, how it ends."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from infra.local.testing import CHECKOUT, child_stack
+
+SECONDS = 20
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "infra.local", *arguments],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_stop_it_ends_live_streams_and_exits_0_without_a_traceback(number):
+    with child_stack("--quiet", stderr=subprocess.PIPE) as child, httpx.Client(base_url=child.url) as client:
+        run_id = client.post("/v1/runs", json={"workflow": "w"}).json()["run"]["id"]
+        query = {"live": "sse", "offset": "-1"}
+        with client.stream("GET", f"/v1/runs/{run_id}/stream", params=query) as stream:
+            chunks = stream.iter_raw()
+            next(chunks)
+            child.process.send_signal(number)
+            for _ in chunks:
+                pass
+        assert child.process.wait(SECONDS) == 0
+        assert child.process.stderr is not None
+        said = child.process.stderr.read()
+    assert "stopping" in said
+    assert "Traceback" not in said
+
+
+def test_a_second_signal_does_not_wait():
+    with child_stack("--quiet") as child, httpx.Client(base_url=child.url, timeout=SECONDS) as client:
+        run_id = client.post("/v1/runs", json={"workflow": "w"}).json()["run"]["id"]
+        asked = threading.Event()
+
+        def wait():
+            asked.set()
+            with pytest.raises(httpx.HTTPError):
+                client.get(f"/v1/runs/{run_id}/wait").raise_for_status()
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert asked.wait(SECONDS)
+        child.process.send_signal(signal.SIGINT)
+        child.process.send_signal(signal.SIGINT)
+        assert child.process.wait(SECONDS) in (0, 130)
+        waiting.join(SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--host", "0.0.0.0"], "loopback"),
+        (["--setting", "due_shards=many"], "due_shards"),
+        (["--setting", "nothing=1"], "nothing"),
+        (["--setting", "poll_seconds"], "NAME=VALUE"),
+    ],
+)
+def test_what_it_can_not_do_is_a_usage_error_that_names_it(arguments, named):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(stack):
+    done = run("--port", stack.url.rpartition(":")[2])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("baton: can't listen on 127.0.0.1:")
+    assert done.stderr.count("\n") == 1
