@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from tests.functions.lambdas import Lambdas
-from tests.unit.house import House, house_of
-from tests.unit.moto_tables import fresh_tables, moto_dynamodb
+from tests.unit.conftest import dynamodb, house
+from tests.unit.house import House
+
+__all__ = ["api", "dynamodb", "house", "quiet_metrics"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,19 +18,6 @@ def quiet_metrics() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
         yield
-
-
-@pytest.fixture(scope="module")
-def dynamodb() -> Iterator[Any]:
-    """A client of a DynamoDB that lives as long as the test module."""
-    with moto_dynamodb() as client:
-        yield client
-
-
-@pytest.fixture
-def house(dynamodb: Any) -> House:
-    """A deployment with empty tables."""
-    return house_of(dynamodb, fresh_tables(dynamodb))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The HTTP functions in a test's hand: handlers loaded as Lambda loads them, called with the gateway's events."""
+"""The HTTP functions in a test's hand: loaded as Lambda loads them, called with the gateway's events."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Lambdas:
         query: Mapping[str, Any] | Iterable[tuple[str, Any]] | str = "",
         authorizer: Mapping[str, Any] = EVERYONE,
         seconds: float = 60,
-        **headers: str,
+        **headers: Any,
     ) -> Answer:
         """The answer to a request, which passes through the gateway's own routing and events.
 
@@ -114,7 +114,7 @@ class Lambdas:
         *,
         query: Mapping[str, Any] | Iterable[tuple[str, Any]] | str = "",
         authorizer: Mapping[str, Any] = EVERYONE,
-        **headers: str,
+        **headers: Any,
     ) -> tuple[dict[str, Any], Match]:
         """The event of a request, and the function it is for."""
         named = [(name.replace("_", "-").lower(), value) for name, value in headers.items()]
@@ -145,7 +145,7 @@ class Lambdas:
         assert answer.status == 200, answer
         return answer.json["run"]
 
-    def append(self, run_id: str, *messages: Any, **headers: str) -> Answer:
+    def append(self, run_id: str, *messages: Any, **headers: Any) -> Answer:
         """Append messages, or ``{"type": "note"}``."""
         return self.call("POST", f"/v1/runs/{run_id}/stream", list(messages) or {"type": "note"}, **headers)
 
