@@ -37,10 +37,10 @@ class Recorder:
     def __init__(self):
         self.used = defaultdict(set)
         self.clock = ManualClock()
-        self._settings = local_settings({"due_shards": 1, "purge_delay_seconds": 0})
+        self._settings = local_settings({"due_shards": 1, "purge_delay_seconds": 0, "poll_seconds": 10})
         self._names = {name: spec for spec, name in table_names(self._settings).items()}
-        session = botocore.session.get_session()
-        self._client: Any = session.create_client("dynamodb", region_name=self._settings.region)
+        session: Any = botocore.session.get_session()
+        self._client = session.create_client("dynamodb", region_name=self._settings.region)
         create(self._client, table_names(self._settings))
         self._caller = ""
         self._client.meta.events.register("provide-client-params.dynamodb", self._note)
@@ -95,7 +95,7 @@ class Recorder:
 
 
 def _needs(operation, params):
-    """The rights that one call needs. Source: DynamoDB's IAM actions; a transaction needs those of its parts."""
+    """The rights that one call needs, by DynamoDB's IAM actions; a transaction needs those of its parts."""
     if operation == "TransactWriteItems":
         for item in params["TransactItems"]:
             for kind, request in item.items():

@@ -51,7 +51,7 @@ def test_rights_name_tables_and_indexes_that_exist(each):
 
 
 def test_an_http_function_answers_before_its_gateway_gives_up():
-    # Source: API Gateway's quotas for HTTP APIs, 30 s. What streams goes through a gateway without that limit.
+    # Source: API Gateway's quotas for HTTP APIs, 30 s. What streams goes through a gateway without it.
     waiting = [each for each in FUNCTIONS if each.routes and not each.streams]
     assert [each.name for each in waiting if each.timeout_seconds >= 30] == []
 
