@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -36,27 +37,31 @@ def main(
     """
     _forget_accounts()
     parts = set(only or Part)
-    progress = Console(stderr=True)
     results = Results()
     with serving() as endpoint:
         if Part.UNITS in parts:
-            with progress.status("counting units and round trips"):
-                results.units = units.count(Tables(endpoint))
+            _say("counting units and round trips")
+            results.units = units.count(Tables(endpoint))
         if Part.CPU in parts:
-            with progress.status("handlers beside the bare calls"):
-                results.cpu = cpu.measure(Theatre(endpoint), blocks=3 if quick else 9)
+            _say("handlers beside the bare calls")
+            results.cpu = cpu.measure(Theatre(endpoint), blocks=3 if quick else 9)
         if Part.THROUGHPUT in parts:
-            with progress.status("appending and replaying"):
-                results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)
+            _say("appending and replaying")
+            results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)
     if Part.IMPORTS in parts:
-        with progress.status("importing"):
-            names = imports.HOT if quick else imports.ALL
-            results.imports = imports.measure(rounds=3 if quick else 9, functions=names)
+        _say("importing")
+        names = imports.HOT if quick else imports.ALL
+        results.imports = imports.measure(rounds=3 if quick else 9, functions=names)
     if as_json:
         print(json.dumps(results.as_json(), indent=2))
     else:
         report.show(Console(), results)
     raise typer.Exit(0 if results.held else 1)
+
+
+def _say(what: str) -> None:
+    """Where we are; a line, for what spins takes time that is measured."""
+    print(f"{what} ...", file=sys.stderr, flush=True)
 
 
 def _forget_accounts() -> None:

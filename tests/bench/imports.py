@@ -44,8 +44,8 @@ _STEPS = {
     "pynamodb": "import pynamodb.connection, pynamodb.models",
     "powertools Logger": "from aws_lambda_powertools import Logger",
     "powertools Metrics": "from aws_lambda_powertools import Metrics",
-    "powertools event handler": "from aws_lambda_powertools.event_handler import APIGatewayHttpResolver",
     "baton and the handler": _FUNCTION,
+    "(powertools event handler)": "from aws_lambda_powertools.event_handler import APIGatewayHttpResolver",
 }
 _MARKS = "marks = []\ndef mark():\n    marks.append(time.process_time())\nmark()\n"
 _DIFFERENCES = "print(json.dumps([after - before for before, after in zip(marks, marks[1:])]))\n"
@@ -99,7 +99,7 @@ def _measure(interpreter: "_Interpreter", rounds: int, functions: Sequence[str])
         bare.append(interpreter.time(_BARE))
         for name in functions:
             taken[name].append(interpreter.time(_FUNCTION, name))
-        steps.append(interpreter.steps(functions[0]))
+        steps.append(interpreter.steps(HOT[0]))
     return Imports(
         rounds=rounds,
         bare_wall_ms=_middle_ms([wall for wall, _ in bare]),

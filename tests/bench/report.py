@@ -102,7 +102,7 @@ def _add_row(table: Table, row: Row, *more: str) -> None:
 
 def _limits(limits: Limits) -> str:
     named = {"WRU": limits.wru, "RRU": limits.rru, "trips": limits.trips, "reads": limits.reads}
-    return ", ".join(f"{limit:g} {name}" for name, limit in named.items() if limit is not None)
+    return ", ".join(f"{name} {limit:g}" for name, limit in named.items() if limit is not None)
 
 
 def _show_cpu(console: Console, rows: list[Cpu]) -> None:
@@ -138,7 +138,10 @@ def _show_imports(console: Console, found: Imports) -> None:
         )
     console.print(table)
     steps = ", ".join(f"{name} {taken:.0f}" for name, taken in found.breakdown_ms.items())
-    console.print(f"Processor ms that each adds when imported in this order: {steps}", style="dim")
+    console.print(
+        f"Processor ms that each adds to {imports.HOT[0]}, in this order (it does without the last): {steps}",
+        style="dim",
+    )
 
 
 def _show_throughput(console: Console, rows: list[Throughput]) -> None:

@@ -76,11 +76,15 @@ def listing(times: int) -> Scene:
     """Pages of 50 runs."""
 
     def script(players: Players) -> Script:
-        workflow = _key()
-        for _ in range(50):
-            players.send(requests.start(_key(), workflow=workflow, input=SMALL_INPUT))
+        def begin() -> str:
+            workflow = _key()
+            for _ in range(50):
+                players.send(requests.start(_key(), workflow=workflow, input=SMALL_INPUT))
+            return workflow
+
+        query = f"workflow={players.once('listed', begin)}&limit=50"
         for _ in range(times):
-            yield requests.listing(f"workflow={workflow}&limit=50")
+            yield requests.listing(query)
 
     return script
 
@@ -121,10 +125,14 @@ def replaying(times: int, batches: int, events: int = 10) -> Scene:
     body = batch("prose", events)
 
     def script(players: Players) -> Script:
-        run, echo = _begun(players)
-        for seq in range(batches):
-            wish = requests.append(run, body, echo=echo, producer="bench", seq=seq)
-            echo = header(players.send(wish), "baton-tail")
+        def begin() -> str:
+            run, echo = _begun(players)
+            for seq in range(batches):
+                wish = requests.append(run, body, echo=echo, producer="bench", seq=seq)
+                echo = header(players.send(wish), "baton-tail")
+            return run
+
+        run = players.once(("replayed", batches), begin)
         for _ in range(times):
             yield requests.read(run, "-1")
 

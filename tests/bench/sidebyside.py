@@ -5,11 +5,13 @@ import statistics
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from baton.bootstrap import SystemClock
 from infra.local.events import HttpAnswer, answer_of
 from tests.bench.house import Container, Request, Tables
+
+A = TypeVar("A")
 
 Scene = Callable[["Players"], Generator[Request, HttpAnswer | None, None]]
 """Yields the requests to measure and is sent their answers; what it asks the players itself is no part."""
@@ -26,6 +28,16 @@ class Spent(NamedTuple):
 
 
 NOTHING = Spent(0, 0)
+
+
+class _Stopwatch:
+    """Measures from its making."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def stop(self) -> Spent:
+        return Spent(time.process_time() - self._cpu, time.perf_counter() - self._wall)
 
 
 class Asked(NamedTuple):
@@ -54,6 +66,7 @@ class Players:
         self._containers = [Container(tables, clock) for _ in range(turns)]
         self._turn = 0
         self._measured = False
+        self._made: dict[Any, Any] = {}
         self.asked: list[Asked] = []
         for container in self._containers:
             events = container.runtime.dynamo.connection.client.meta.events
@@ -63,14 +76,21 @@ class Players:
         """An answer that is not measured."""
         return self._next().send(request)
 
+    def once(self, name: Any, make: Callable[[], A]) -> A:
+        """What was made under that name, the first time now: what a scene needs and does not change."""
+        if name not in self._made:
+            self._made[name] = make()
+        made: A = self._made[name]
+        return made
+
     def measure(self, request: Request) -> tuple[HttpAnswer | None, Spent]:
         """An answer, and what the handler spent on it."""
         container = self._next()
         event = container.event(request)
         self._measured = True
-        wall, cpu = time.perf_counter(), time.process_time()
+        stopwatch = _Stopwatch()
         result = container.invoke(request.function, event)
-        spent = Spent(time.process_time() - cpu, time.perf_counter() - wall)
+        spent = stopwatch.stop()
         self._measured = False
         if not request.method:
             return None, spent
@@ -112,10 +132,11 @@ class Theatre:
         bare = NOTHING
         for each in asked:
             request = self.tables.renamed(each.request, self._twin)
-            wall, cpu = time.perf_counter(), time.process_time()
+            stopwatch = _Stopwatch()
             self._twin.replay(each.operation, request)
+            spent = stopwatch.stop()
             if each.measured:
-                bare += Spent(time.process_time() - cpu, time.perf_counter() - wall)
+                bare += spent
         return bare
 
 

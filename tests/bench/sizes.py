@@ -23,6 +23,11 @@ def put_units(item: dict[str, Any]) -> int:
     return math.ceil(item_bytes(item) / KB)
 
 
+def read_units(item: dict[str, Any]) -> int:
+    """The units of a consistent read of this item; an eventually consistent one takes half."""
+    return math.ceil(item_bytes(item) / (4 * KB))
+
+
 def _value_bytes(kind: str, value: Any) -> int:
     match kind:
         case "S":

@@ -69,6 +69,7 @@ SCRIPTS: dict[str, Script] = {
     "finish, warm": _alone(writing.finishes),
     "finish, cold": writing.cold_finishes,
     "finish, 256 KB input": _alone(writing.heavy_finishes),
+    "finish repeated, 2 + 2 KB payloads": _alone(writing.repeated_finishes),
     "get, running": _alone(reading.running),
     "get, running, newest item 40 KB": _alone(reading.running_large),
     "get, settled": _alone(reading.settled),

@@ -10,7 +10,7 @@ from tests.bench.meter import Tally
 from tests.bench.sizes import put_units
 from tests.bench.stage import Driver, Stage
 
-ROUNDS = 8
+ROUNDS = 4
 """A multiple of the containers that take turns."""
 
 LARGE_INPUT = prose(256 * KB - 2)
@@ -37,9 +37,8 @@ def starts(
         Driver(stage)
     samples = []
     for _ in range(ROUNDS):
-        wish = requests.start(
-            _key() if keyed else None, input=SMALL_INPUT, **({"run_id": _key()} if named else {}) | fields
-        )
+        body = {"input": SMALL_INPUT} | ({"run_id": _key()} if named else {}) | fields
+        wish = requests.start(_key() if keyed else None, **body)
         samples.append(Sample(stage.measure(wish), limits))
     return samples
 
@@ -124,6 +123,17 @@ def cold_finishes(stage: Stage, strangers: Stage) -> list[Sample]:
     return samples
 
 
+def repeated_finishes(stage: Stage) -> list[Sample]:
+    """The same finish once more, of a run with input and output that stand in its log."""
+    samples = []
+    for _ in range(ROUNDS):
+        driver = Driver(stage, key=_key(), input=prose(2 * KB))
+        driver.append(batch("prose", 1))
+        driver.finish(output=prose(2 * KB))
+        samples.append(Sample(driver.finish(output=prose(2 * KB)), Limits(wru=0, trips=2)))
+    return samples
+
+
 def heavy_appends(stage: Stage, body: str) -> list[Sample]:
     """Appends to a run with 256 KB of input: no dearer than to one with none."""
     plain = max(sample.tally.wru for sample in steady_appends(stage, body))
@@ -165,5 +175,7 @@ def deletes(stage: Stage) -> list[Sample]:
 
 
 def sweeps(stage: Stage) -> list[Sample]:
-    """Sweeps that find nothing due."""
+    """Sweeps that find nothing due: what other scripts left has been swept before."""
+    while any(call.writes for call in stage.invoke(requests.SWEEP).calls):
+        pass
     return [Sample(stage.invoke(requests.SWEEP)) for _ in range(stage.turns)]
