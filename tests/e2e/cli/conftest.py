@@ -9,8 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from baton_sdk import Client
+from baton_sdk.cli.app import app
 from tests.e2e.cli.program import Program
 from tests.e2e.cli.wire import Wire
 
@@ -24,13 +26,27 @@ def client(stack) -> Iterator[Client]:
 
 
 @pytest.fixture
-def baton(stack):
-    """Run a command line to its end against the stack."""
+def baton(stack, monkeypatch):
+    """Run a command line to its end against the stack, in this process."""
 
     def baton(*args, url=None, stdin="", expect=0):
+        for name, value in environment(url or stack.url).items():
+            monkeypatch.setenv(name, value)
+        done = CliRunner().invoke(app, list(args), input=stdin, catch_exceptions=False)
+        assert expect is None or done.exit_code == expect, done.output
+        return done
+
+    return baton
+
+
+@pytest.fixture
+def baton_process(stack):
+    """Run a command line to its end against the stack, as a process of its own."""
+
+    def baton_process(*args, url=None, expect=0):
         done = subprocess.run(
             [sys.executable, "-m", "baton_sdk.cli", *args],
-            input=stdin.encode(),
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GUARD_SECONDS,
             env=environment(url or stack.url),
@@ -38,10 +54,10 @@ def baton(stack):
         # Decoded here, not by the pipe, which would make every line's end the same.
         done.stdout = done.stdout.decode(errors="backslashreplace")
         done.stderr = done.stderr.decode(errors="backslashreplace")
-        assert expect is None or done.returncode == expect, done.stdout + done.stderr
+        assert done.returncode == expect, done.stdout + done.stderr
         return done
 
-    return baton
+    return baton_process
 
 
 @pytest.fixture

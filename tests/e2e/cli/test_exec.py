@@ -25,9 +25,9 @@ def kinds(events):
     return [event.type for event in events if event.type not in {"stdout", "stderr"}]
 
 
-def test_output_exit_and_order_are_in_the_log(baton, client, run_id):
+def test_output_exit_and_order_are_in_the_log(baton_process, client, run_id):
     code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
-    done = baton("exec", "--run-id", run_id, "--tag", "t", "--", *PY, code, expect=7)
+    done = baton_process("exec", "--run-id", run_id, "--tag", "t", "--", *PY, code, expect=7)
     assert done.stdout == "out\n"
     assert "err" in done.stderr.splitlines()
     run = client.get(run_id).run
@@ -62,13 +62,14 @@ def test_a_command_killed_by_a_signal_has_failed_by_it(baton, client, run_id):
         "print('😀' * 30_000)",
     ],
 )
-def test_every_byte_is_in_the_log_and_comes_back(code, baton, client, run_id):
-    done = baton("exec", "--run-id", run_id, "--", *PY, code)
+def test_every_byte_is_in_the_log_and_comes_back(code, baton, baton_process, client, run_id):
+    done = baton_process("exec", "--run-id", run_id, "--", *PY, code)
     events = list(client.follow(run_id))
     assert [event.seq for event in events] == list(range(len(events)))
     # The log writes what is no UTF-8 as \xNN, and so does the test's own reading of the pipe.
     assert output(events) == done.stdout
-    assert baton("tail", "--output", run_id).stdout == done.stdout
+    written = baton("tail", "--output", run_id).stdout_bytes
+    assert written.decode(errors="backslashreplace") == done.stdout
 
 
 def test_output_is_live_before_the_command_ends(launch, client, run_id):

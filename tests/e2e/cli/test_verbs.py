@@ -161,6 +161,6 @@ def test_dev_serves_until_interrupted(launch):
 
 
 @pytest.mark.slow
-def test_the_demo_plays_to_its_end(baton):
-    told = document(baton("demo", "--json"))
+def test_the_demo_plays_to_its_end(baton_process):
+    told = document(baton_process("demo", "--json"))
     assert told["ok"] and told["resumed"]["attempts"] == 2

@@ -127,6 +127,8 @@ class Transport:
     @contextmanager
     def stream(self, request: Request) -> Iterator[httpx.Response]:
         """One try whose body is read by the caller, inside the context. Refusals are raised already."""
+        if self._http.is_closed:
+            raise InvalidRequest("this client has been closed")
         built = self._http.build_request(
             request.method,
             request.path,

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from baton_sdk.cli.demo.attached import Exec, Tail, output_lines
 from baton_sdk.cli.demo.timeline import timeline
+from baton_sdk.cli.dev import stack_environment
 from baton_sdk.client import Client
 from baton_sdk.errors import Fault, NotFound
 from baton_sdk.log import Event
@@ -22,7 +23,7 @@ from baton_sdk.retry import RetryPolicy
 
 LATE_AFTER_LINES = 12
 CANCEL_AFTER_LINES = 40
-SHOW_EVERY = 6
+SHOW_EVERY = 25
 _COMPILE = (sys.executable, "-u", "-m", "compileall")
 # Its own tests hold broken code on purpose, and what needs a display may be missing.
 _NOT_COMPILED = frozenset({"test", "tests", "lib2to3", "idlelib", "turtledemo", "tkinter", "site-packages"})
@@ -75,7 +76,7 @@ class Script:
         command = [*_COMPILE, "-f", "-o", "0", "-o", "1", "-o", "2", *rooms]
         self._scene("Run a command: " + " ".join(["baton exec -- python", *command[1:]]))
         run_id = f"demo-build-{self._mark}"
-        job = self._exec(["--run-id", run_id, "--workflow", "compile"], command)
+        job = self._exec(["--run-id", run_id, "--workflow", "compile"], command, cwd=self._root)
         self._await_run(run_id)
         first = Tail(self._url, run_id, see=self._shower())
         first.wait_for_lines(LATE_AFTER_LINES)
@@ -94,13 +95,14 @@ class Script:
         self.results["completed"] = {"run_id": run_id, "events": len(seen)}
 
     def _cancel_and_resume(self) -> None:
-        listing = self._scratch / "standard-library.txt"
-        files = standard_library()
+        listing = self._scratch / "files.txt"
+        library = Path(sysconfig.get_path("stdlib"))
+        files = [path.relative_to(library) for path in standard_library(library)]
         listing.write_text("\n".join(map(str, files)))
         self._scene(f"Cancel another one midway: compile {len(files)} files of the standard library")
         run_id = f"demo-library-{self._mark}"
         command = [*_COMPILE, "-i", str(listing)]
-        job = self._exec(["--run-id", run_id, "--workflow", "compile-library"], command)
+        job = self._exec(["--run-id", run_id, "--workflow", "compile-library"], command, cwd=library)
         self._await_run(run_id)
         tail = Tail(self._url, run_id, see=self._shower())
         tail.wait_for_lines(CANCEL_AFTER_LINES)
@@ -122,7 +124,7 @@ class Script:
         answer = self._client.resume(run_id)
         self._expect(answer.resumed and answer.run.attempt == 2, "it is open again, attempt 2")
         tail = Tail(self._url, run_id, offset, see=self._shower())
-        job = self._exec(["--run", run_id], command)
+        job = self._exec(["--run", run_id], command, cwd=Path(sysconfig.get_path("stdlib")))
         self._expect(job.wait() == 0, f"the command ended with exit code 0 {job.complaint()}")
         events = before + tail.to_the_end()
         self._expect_whole(events)
@@ -138,10 +140,10 @@ class Script:
         self._console.print(timeline(run, events))
         self.results["resumed"] = {"run_id": run_id, "events": len(events), "attempts": run.attempt}
 
-    def _exec(self, options: Sequence[str], command: Sequence[str]) -> Exec:
+    def _exec(self, options: Sequence[str], command: Sequence[str], *, cwd: Path) -> Exec:
         # The bytecode goes to a folder of the demo's own: the checkout stays as it is.
-        env = {"PYTHONPYCACHEPREFIX": str(self._scratch / "pycache"), "PYTHONUNBUFFERED": "1"}
-        started = Exec(self._url, options, command, cwd=self._root, env=env)
+        env = stack_environment(self._root) | {"PYTHONPYCACHEPREFIX": str(self._scratch / "pycache")}
+        started = Exec(self._url, options, command, cwd=cwd, env=env)
         self._running.append(started)
         return started
 
@@ -170,16 +172,14 @@ class Script:
     def _shower(self) -> Callable[[Event], None]:
         def see(event: Event) -> None:
             if event.type == "stdout" and event.seq % SHOW_EVERY == 0:
-                self._console.print(
-                    Text(f"  | {event.seq:>5}  {event.data['line']}", style="dim"), overflow="ellipsis"
-                )
+                line = Text(f"  | {event.seq:>5}  {event.data['line']}", style="dim")
+                self._console.print(line, overflow="ellipsis", no_wrap=True, soft_wrap=False)
 
         return see
 
 
-def standard_library() -> list[Path]:
-    """The files of this interpreter's standard library that every installation can compile."""
-    top = Path(sysconfig.get_path("stdlib"))
+def standard_library(top: Path) -> list[Path]:
+    """The files of the standard library at ``top`` that every installation can compile."""
     packages = [path for path in sorted(top.iterdir()) if path.name not in _NOT_COMPILED]
     files = [path for path in packages if path.suffix == ".py"]
     for package in packages:

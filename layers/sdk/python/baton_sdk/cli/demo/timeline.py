@@ -14,7 +14,6 @@ from baton_sdk.log import Event
 from baton_sdk.run import Run
 
 _OUTPUT = frozenset({"stdout", "stderr"})
-_WIDTH = 88
 
 
 def timeline(run: Run, events: Sequence[Event]) -> Tree:
@@ -26,13 +25,12 @@ def timeline(run: Run, events: Sequence[Event]) -> Tree:
         branch = tree.add(Text(f"attempt {attempt}", style="bold"))
         for kind, group in itertools.groupby(said, key=_kind):
             entries = list(group)
-            since = f"{(entries[0].ts - began).total_seconds():+7.2f}s  "
             if kind in _OUTPUT:
-                branch.add(Text.assemble((since, "dim"), _folded(kind, entries)))
-            else:
-                for entry in entries:
-                    text = Text.assemble((f"{entry.type:<9}", "bold cyan"), " ", _said(entry))
-                    branch.add(Text.assemble((since, "dim"), text))
+                branch.add(_line((entries[0].ts - began).total_seconds(), _folded(kind, entries)))
+                continue
+            for entry in entries:
+                text = Text.assemble((f"{entry.type:<9}", "bold cyan"), " ", _said(entry))
+                branch.add(_line((entry.ts - began).total_seconds(), text))
     return tree
 
 
@@ -44,12 +42,14 @@ def _folded(kind: str, entries: Sequence[Event]) -> Text:
     took = (entries[-1].ts - entries[0].ts).total_seconds()
     span = f"{entries[0].seq}..{entries[-1].seq}"
     last = event_text(entries[-1]).plain
-    text = Text(f"{kind:<9} {len(entries)} lines in {took:.1f} s, events {span}; last: {last}")
-    text.truncate(_WIDTH, overflow="ellipsis")
-    return text
+    return Text(f"{kind:<9} {len(entries)} lines in {took:.1f} s, events {span}; last: {last}")
 
 
 def _said(event: Event) -> Text:
-    text = event_text(event) if event.type in {"start", "end"} else Text(compact(event.data))
-    text.truncate(_WIDTH, overflow="ellipsis")
-    return text
+    return event_text(event) if event.type in {"start", "end"} else Text(compact(event.data))
+
+
+def _line(since: float, text: Text) -> Text:
+    line = Text.assemble((f"{since:+7.2f}s  ", "dim"), text)
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line

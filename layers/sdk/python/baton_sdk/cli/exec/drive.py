@@ -74,6 +74,7 @@ class Drive:
         self._signal = int(signal.SIGINT)
         self._stopper: Stopper | None = None
         self._writer: Writer | None = None
+        self._lookout: watch.Watch | None = None
         self._log_lost: BatonError | None = None
 
     def to_the_end(self) -> Ending:
@@ -100,7 +101,10 @@ class Drive:
         if isinstance(self._log_lost, LeaseLost):
             self._notices.warn(f"another driver has taken over {self._run.id}: stopped, nothing settled")
             return Ending(exit_code=result.exit_code, run=self._log_lost.run, finished=False)
-        return self._settle(self._outcome(result), exit_code=result.exit_code)
+        ending = self._settle(self._outcome(result), exit_code=result.exit_code)
+        if ending.run is not None and self._lookout is not None:
+            self._lookout.join()
+        return ending
 
     def _carry(self, child: Child) -> Result:
         """The command from its first to its last byte, all of it in the log when this returns."""
@@ -125,8 +129,8 @@ class Drive:
             on_failure=self._lose_log,
         )
         follower = self._client.follow(self._run.id, self._run.next_offset or START, retry=self._retry)
-        lookout = watch.Watch(follower, self._react)
-        lookout.start()
+        self._lookout = watch.Watch(follower, self._react)
+        self._lookout.start()
         if self._signals:  # it came before there was anyone to pass it on to
             stopper.stop(INTERRUPT, self._signal)
         through: dict[str, IO[bytes]] = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
@@ -136,7 +140,7 @@ class Drive:
                 self._notices.warn("the command left processes behind that hold its output: not waiting")
             result = child.result()
         finally:
-            lookout.off()
+            self._lookout.off()
             stopper.done()
         if stopper.reason is not None:
             stopper.kill()  # what the command left of its group was to stop, too

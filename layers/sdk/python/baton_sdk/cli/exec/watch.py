@@ -10,6 +10,7 @@ from baton_sdk.follower import Follower
 
 CANCEL = "cancel"
 LOST = "lost"
+JOIN_SECONDS = 2.0
 
 _TAKEN_OVER = frozenset({"end", "resumed", "claimed"})
 
@@ -30,6 +31,10 @@ class Watch:
     def off(self) -> None:
         """React to nothing any more: the run is about to be settled by its driver."""
         self._off.set()
+
+    def join(self) -> None:
+        """Wait for the thread's end: the settled log's own end brings it, and no later than this."""
+        self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
         try:
