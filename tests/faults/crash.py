@@ -17,7 +17,8 @@ from tests.faults import invariants
 from tests.faults.seam import Answer, Call, Death, Send, Wire
 from tests.faults.world import Container, House, World
 
-RECOVERY_SWEEPS = 6
+SHOWN = 5
+RECOVERY_SWEEPS = 2
 RECOVERY_SECONDS = 2 * 86_400
 """Longer than any watchdog, grace and purge delay that a scenario sets: after it nothing may be left to do."""
 
@@ -90,6 +91,9 @@ class Scenario:
     def verify(self, answer: Any) -> None:
         """Anything beyond the invariants; `answer` is that of the request that came through."""
 
+    def verify_once(self) -> None:
+        """What costs too much to be looked at after each answer."""
+
     def verify_unretried(self) -> None:
         """Anything that must hold although the client never came back."""
 
@@ -109,16 +113,27 @@ class Point(NamedTuple):
         return f"{self.name}, call {self.at}{order}: {self.mode.value}, {'retried' if self.retried else 'left'}"
 
 
-def points(name: str, scenario: Callable[[], Scenario], house: House) -> Iterator[Point]:
-    """Every point of a scenario. What a dead process left is also looked at without a retry."""
+def points(name: str, scenario: Callable[[], Scenario], house: House, *, every: bool) -> Iterator[Point]:
+    """The points of a scenario; what a dead process left is also looked at without a retry.
+
+    `every` call in every mode, or else only those that leave something different behind: a death between two writes
+    is the same wherever it is between them, and so is a reply that is lost to a reader.
+    """
     straight, pairs = _count(scenario, house, swapped=False)
     orders = [(False, straight)] + ([(True, _count(scenario, house, swapped=True)[0])] if pairs else [])
     for swapped, calls in orders:
-        for at in range(calls):
+        for at, call in enumerate(calls):
             for mode in Mode:
-                yield Point(name, scenario, at, mode, swapped, True)
-                if mode.fatal:
+                if every or _differs(at, call, mode):
+                    yield Point(name, scenario, at, mode, swapped, True)
+                if mode.fatal and (every or (call.writes and mode is Mode.AFTER)):
                     yield Point(name, scenario, at, mode, swapped, False)
+
+
+def _differs(at: int, call: Call, mode: Mode) -> bool:
+    if mode is Mode.BEFORE:
+        return at == 0
+    return call.writes or mode is Mode.UNSENT
 
 
 def suffer(point: Point, house: House) -> None:
@@ -139,17 +154,19 @@ def suffer(point: Point, house: House) -> None:
         answer = answer if survived else scenario.act(successor)
         scenario.verify(answer)
         scenario.verify(scenario.act(successor))
+        scenario.verify_once()
     else:
         scenario.verify_unretried()
-    invariants.check(world)
+    invariants.check(world, as_read=True)
     settle_down(world)
 
 
 def settle_down(world: World) -> None:
     """Let the sweep do all that is left, and find nothing more to do."""
+    sweep = world.container().runtime.sweep
     for _ in range(RECOVERY_SWEEPS):
         world.clock.advance(RECOVERY_SECONDS)
-        swept = world.container().runtime.sweep.run()
+        swept = sweep.run()
         assert not swept.failed, swept
     invariants.check(world)
     invariants.check_quiet(world)
@@ -163,12 +180,31 @@ def _strike(scenario: Scenario, container: Container) -> tuple[Any, bool]:
         return None, False
 
 
-def _count(scenario: Callable[[], Scenario], house: House, *, swapped: bool) -> tuple[int, int]:
+def _count(scenario: Callable[[], Scenario], house: House, *, swapped: bool) -> tuple[list[Call], int]:
     world = World(house, swapped=swapped)
     whole = scenario()
     whole.world = world
     container = whole.prepare(world)
     before, pairs = len(container.seam.calls), container.seam.pairs
-    whole.verify(whole.act(container))
-    invariants.check(world)
-    return len(container.seam.calls) - before, container.seam.pairs - pairs
+    answer = whole.act(container)
+    counted = container.seam.calls[before:], container.seam.pairs - pairs
+    whole.verify(answer)
+    invariants.check(world, as_read=True)
+    return counted
+
+
+def survive(name: str, scenario: Callable[[], Scenario], house: House, *, every: bool = False) -> int:
+    """Play all points of a scenario: how many they were. Those that broke come as one ExceptionGroup."""
+    broken: list[Exception] = []
+    played = 0
+    for point in points(name, scenario, house, every=every):
+        played += 1
+        try:
+            suffer(point, house)
+        except Exception as failure:
+            failure.add_note(str(point))
+            broken.append(failure)
+    print(f"{name}: {played} points")
+    if broken:
+        raise ExceptionGroup(f"{len(broken)} of {played} points of {name!r}", broken[:SHOWN])
+    return played

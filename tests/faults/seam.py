@@ -88,6 +88,7 @@ class Seam:
         self.watch: Watcher | None = None
         self.interfere: Callable[[Call], None] | None = None
         self.pairs = 0
+        """Times that calls were made together of which one writes: where their order shows."""
         self.wire = wire
         self._swapped = swapped
         connection: Any = runtime.dynamo.connection
@@ -110,11 +111,14 @@ class Seam:
         return send() if self.watch is None else self.watch(call, send)
 
     def _together(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-        self.pairs += 1
-        if self._swapped:
-            other, mine = _both(second, first)
-        else:
-            mine, other = _both(first, second)
+        before = len(self.calls)
+        try:
+            if self._swapped:
+                other, mine = _both(second, first)
+            else:
+                mine, other = _both(first, second)
+        finally:
+            self.pairs += any(call.writes for call in self.calls[before:])
         return mine, other
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
+from unittest.mock import patch
 
 import boto3
 from botocore.client import BaseClient
@@ -13,6 +14,7 @@ from botocore.config import Config
 from moto import mock_aws
 from moto.backends import get_backend
 from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.serialize import AttributePicker
 
 from baton.bootstrap import Runtime, build
 from baton.config import Settings
@@ -26,7 +28,6 @@ NAMESPACE = "tenant"
 SETTINGS = Settings(
     runs_table="runs", log_table="log", catalog_table="catalog", signing_keys=(b"k",), region=REGION, due_shards=2
 )
-_seeds = count(1)
 
 
 class House:
@@ -59,6 +60,9 @@ class House:
 
     def scan(self, table: str) -> list[dict[str, Any]]:
         """Every item of a table, in DynamoDB's JSON."""
+        if self.in_process:  # as a scan would give it, without the 10 ms of one
+            partitions = _moto_table(table).items.values()
+            return [_raw(item) for items in partitions for item in items.values()]
         pages = self.client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
         return [item for page in pages for item in page["Items"]]
 
@@ -68,7 +72,7 @@ class Container:
 
     def __init__(self, world: World, *, skew: float, swapped: bool) -> None:
         clock = Skewed(world.clock, skew) if skew else world.clock
-        self.runtime: Runtime = build(world.settings, clock, seed=next(_seeds))
+        self.runtime: Runtime = build(world.settings, clock, seed=next(world.seeds))
         self.seam = Seam(self.runtime, world.house.wire, swapped=swapped)
 
 
@@ -81,6 +85,7 @@ class World:
         self.clock = ManualClock()
         self.settings = Settings(**{**_fields(SETTINGS), **settings})
         self.said: list[tuple[str, str, int, list[Entry]]] = []
+        self.seeds = count(1)
         self._swapped = swapped
 
     def container(self, *, skew: float = 0) -> Container:
@@ -91,7 +96,7 @@ class World:
 @contextmanager
 def moto_house() -> Iterator[House]:
     """Tables on moto, in this process: fast, and no proof of any race between threads."""
-    with mock_aws():
+    with mock_aws(), patch.object(AttributePicker, "__call__", _pick):
         yield House(boto3.client("dynamodb", region_name=REGION, config=_retries()), in_process=True)
 
 
@@ -112,6 +117,17 @@ def served_house(url: str, access_key: str) -> Iterator[House]:
         client.close()
 
 
+_pick_slowly = AttributePicker.__call__
+_TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
+
+
+def _pick(picker: AttributePicker, context: Any) -> Any:
+    """moto's way to an attribute's value, without the dozen names it tries for each: half the time of a call."""
+    if context.key in _TYPES and type(context.obj) is dict:
+        return context.obj.get(context.key)
+    return _pick_slowly(picker, context)
+
+
 def moto_tables() -> dict[str, Any]:
     """The state of moto's tables, to be copied, or swapped with a copy."""
     tables: dict[str, Any] = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID][REGION].tables
@@ -120,6 +136,10 @@ def moto_tables() -> dict[str, Any]:
 
 def _moto_table(name: str) -> Any:
     return moto_tables()[name]
+
+
+def _raw(item: Any) -> dict[str, Any]:
+    return {name: {value.type: value.value} for name, value in item.attrs.items()}
 
 
 def _retries() -> Any:

@@ -33,6 +33,7 @@ class StartAgain(Scenario):
             world.clock.advance(world.settings.retention_seconds)
         else:
             asking.delete(world.container(), "mine")
+            world.clock.advance(1)
         return world.container()
 
     def act(self, container: Container) -> Started:
@@ -75,6 +76,7 @@ class LateAppend(Scenario):
         other = world.container()
         asking.finish(other, "mine", asking.an_outcome())
         asking.delete(other, "mine")
+        world.clock.advance(1)
         asking.running(other, run_id="mine")
         return warm
 
