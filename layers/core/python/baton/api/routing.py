@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from baton.services.runtime import Runtime
 
 
+class _Seen(APIGatewayProxyEventV2):
+    """A request whose path, to the library, is its route's own: the gateway has matched it already. The
+    library's patterns know fewer characters than a path may hold, and see a slash where one came encoded."""
+
+    @property
+    def path(self) -> str:
+        _, _, routed = self.raw_event["routeKey"].partition(" ")
+        return routed or _template(self.raw_path) or self.raw_path
+
+
 class _Invocation(NamedTuple):
     event: APIGatewayProxyEventV2
     context: Any
@@ -70,7 +80,7 @@ class Routes:
         return StreamedResponse(answer["statusCode"], answer["headers"], pieces)
 
     def _resolved(self, event: Event, context: Any, *, streaming: bool) -> dict[str, Any]:
-        seen = APIGatewayProxyEventV2(cast("dict[str, Any]", event))
+        seen = _Seen(cast("dict[str, Any]", event))
         return self._app.resolve_here(_Invocation(seen, context, streaming))
 
     def _unrouted(self, _exc: Exception) -> Routed[Any]:
@@ -78,8 +88,8 @@ class Routes:
 
         def refuse(_caller: Caller) -> Response:
             allowed = methods_of(event["rawPath"])
-            if not allowed:
-                raise NotFound("no such path here")
+            if not allowed or event["requestContext"]["http"]["method"] in allowed:
+                raise NotFound("no such path here")  # it only looks like one: its slash came encoded
             raise MethodNotAllowed("not with this method", headers={"Allow": ", ".join(allowed)})
 
         return _routed(answered(self._runtime, event, None, refuse))
@@ -88,6 +98,11 @@ class Routes:
 def methods_of(path: str) -> list[str]:
     """The methods that the contract has for a path."""
     return sorted(row.method for row in OPERATIONS if re.fullmatch(_pattern(row.path), path))
+
+
+def _template(path: str) -> str | None:
+    """The contract's path that ``path`` is of: only a gateway that routes nothing leaves this to us."""
+    return next((row.path for row in OPERATIONS if re.fullmatch(_pattern(row.path), path)), None)
 
 
 def _pattern(path: str) -> str:
