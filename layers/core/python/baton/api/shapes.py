@@ -24,7 +24,7 @@ _SAID = re.compile(r"(?P<msg>.*?)(?: - at `(?P<path>\$[^`]*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`")
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
-_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
 _INTEGER_DIGITS = 20
 MAX_MESSAGE = 300
 
@@ -78,7 +78,4 @@ def _plain(number: Decimal) -> int | float:
 
 
 def _number(text: str) -> Any:
-    form = _NUMBER.fullmatch(text)
-    if form is None:
-        return text
-    return float(text) if form[1] else int(text)
+    return _plain(Decimal(text)) if _NUMBER.fullmatch(text) else text
