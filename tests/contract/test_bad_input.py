@@ -210,7 +210,7 @@ def test_a_body_is_an_object(api: Lambdas, path: str, body: bytes):
 
 @pytest.mark.parametrize(("path", "headers", "name"), HEADERS)
 def test_a_bad_header_is_named(
-    api: Lambdas, house: House, stored: Any, path: str, headers: dict[str, str], name: str
+    api: Lambdas, house: House, stored: Any, path: str, headers: dict[str, Any], name: str
 ):
     body = {START: {"workflow": "w"}, LOG: {"type": "x"}, FINISH: {"status": "failed"}}.get(path)
     answer = api.call("POST", path, body, **headers)

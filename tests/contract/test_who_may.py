@@ -74,7 +74,8 @@ def test_a_token_of_all_namespaces_acts_in_the_one_it_names_and_else_in_default(
 
 def test_a_token_of_one_namespace_acts_there_named_or_not(api: Lambdas):
     mine = _as("driver", "mine")
-    for headers in ({}, {"baton_namespace": "mine"}):
+    cases: list[dict[str, Any]] = [{}, {"baton_namespace": "mine"}]
+    for headers in cases:
         answer = api.call("POST", "/v1/runs", {"workflow": "w"}, authorizer=mine, **headers)
         assert answer.json["run"]["namespace"] == "mine"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,18 +13,17 @@ from baton.api.signing import Tokens
 from baton.domain.log import Entry, Tail
 from baton.domain.names import RESERVED_TYPES
 from baton.domain.payload import canonical, parse
-from baton.errors import InvalidRequest, StreamConflict
+from baton.errors import Conflict, InvalidRequest, RunTerminal, StreamConflict
 from baton.services.appends import Append, Appended
+
+if TYPE_CHECKING:
+    from baton.services.runtime import Runtime
 
 _Messages = list[models.NewMessage]
 
 
-class WrongMediaType(StreamConflict):
-    """The log holds JSON. Source: Durable Streams protocol, 5.2."""
-
-
-def command(request: Request, echo: Tail | None) -> Append:
-    """POST /v1/runs/{id}/stream. Raises InvalidRequest, and WrongMediaType when nothing else is wrong."""
+def command(runtime: Runtime, request: Request, echo: Tail | None) -> Append:
+    """POST /v1/runs/{id}/stream. Raises InvalidRequest; on another media type, what that meets in the run."""
     raw = request.raw()
     if (request.header("stream-closed") or "").strip().lower() == "true":
         raise InvalidRequest.at(["header", "Stream-Closed"], "a run's log is closed by finishing the run")
@@ -34,7 +33,7 @@ def command(request: Request, echo: Tail | None) -> Append:
         raise InvalidRequest.at(["header", "Content-Type"], f"required: {JSON}")
     attempt, producer, stream_seq = request.attempt, request.producer, request.stream_seq
     if request.media_type != JSON:
-        raise WrongMediaType(f"a run's log holds {JSON}")
+        raise _wrong_media_type(runtime, request)
     return Append(
         namespace=request.namespace,
         run_id=request.run_id,
@@ -58,6 +57,15 @@ def answer(command: Append, done: Appended, tokens: Tokens) -> Response:
     if not done.duplicate:
         headers |= tokens.tail(command.namespace, command.run_id, done.tail)
     return Response(status=200 if command.producer and not done.duplicate else 204, headers=headers)
+
+
+def _wrong_media_type(runtime: Runtime, request: Request) -> Conflict:
+    """That a log is closed is said before that it holds JSON. Source: Durable Streams protocol, 5.2."""
+    run, tail = runtime.streams.tail(request.namespace, request.run_id)
+    if tail.header.closed:
+        headers = {"Stream-Closed": "true", "Stream-Next-Offset": str(tail.offset)}
+        return RunTerminal("the run has settled; its log is closed", run=run, headers=headers)
+    return StreamConflict(f"a run's log holds {JSON}")
 
 
 def _entries(body: Any) -> list[Entry]:

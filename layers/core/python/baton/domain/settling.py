@@ -31,9 +31,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_outcome(outcome: Outcome) -> None:
-    """Raise PayloadTooLarge when output and error together are over the limit."""
+    """Raise PayloadTooLarge when output and error together are over the limit: named after the output."""
     error = b"" if outcome.error is None else canonical(outcome.error)
-    check_size("output and error", len(outcome.output) + len(error))
+    check_size("output", len(outcome.output) + len(error))
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
