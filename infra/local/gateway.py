@@ -67,6 +67,8 @@ class Gateway:
             status = await self._serve(scope, receive, send, request_id)
         except ClientDisconnect:
             status = 499  # as nginx has it: nobody there to tell
+        except (Interrupted, asyncio.CancelledError):
+            status = 599  # cut short: the server closes a connection whose answer is not complete
         finally:
             took = round((time.perf_counter() - began) * 1000)
             access.info("%s %s %d %d ms", scope["method"], _target(scope), status, took)
@@ -125,7 +127,10 @@ class Gateway:
         body = iter(opened.body)
         try:
             if not bodiless and opened.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
-                await self._chunks(call, body, send)
+                if _is_endless(opened):
+                    await self._events(call, body, send)
+                else:
+                    await self._chunks(call, body, send)
         finally:
             close: Callable[[], None] | None = getattr(body, "close", None)
             if close is not None:
@@ -134,14 +139,23 @@ class Gateway:
         return opened.status
 
     async def _chunks(self, call: Call, body: Any, send: Send) -> None:
-        """Pass on each chunk before asking for the next, until there is none, or nobody reads on."""
+        """Pass on each chunk before asking for the next."""
+        while await self._next_chunk(call, body, send):
+            pass
+
+    async def _events(self, call: Call, body: Any, send: Send) -> None:
+        """The same, until nobody reads on or the stack stops: between two events their stream may end at any
+        time. Any other answer must not look whole when it is not."""
         with suppress(Interrupted):
-            while not call.gone.is_set():
-                chunk = await self._in_thread(call, next, body, _END)
-                if chunk is _END:
-                    return
-                if chunk:
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            while not call.gone.is_set() and await self._next_chunk(call, body, send):
+                pass
+
+    async def _next_chunk(self, call: Call, body: Any, send: Send) -> bool:
+        chunk = await self._in_thread(call, next, body, _END)
+        if chunk is _END:
+            return False
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        return True
 
     def _in_thread(self, call: Call, work: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Handlers block: each call has a thread, in which the clock knows what interrupts it."""
@@ -154,6 +168,11 @@ class Gateway:
                 return work(*arguments)
 
         return asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+
+def _is_endless(opened: Streamed) -> bool:
+    media = next((value for name, value in opened.headers.items() if name.lower() == "content-type"), "")
+    return media.startswith("text/event-stream")
 
 
 def _arguments(call: Call) -> tuple[Any, dict[str, Any], str]:

@@ -13,8 +13,8 @@ from infra.local.inflight import InFlight
 GRACE_SECONDS = 1.0
 """How long a stop lets requests end by themselves, before it wakes those that wait."""
 
-PATIENCE_SECONDS = 10.0
-"""How long a stop then waits for what can't be woken: a call to a DynamoDB that does not answer."""
+PATIENCE_SECONDS = 5.0
+"""How long a stop then waits for what can't be woken: a client that stalls, a DynamoDB that is not there."""
 
 
 class Server:
@@ -48,7 +48,7 @@ class Server:
         self._in_flight.drain()
         self._thread.join(GRACE_SECONDS)
         self._in_flight.interrupt()
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(PATIENCE_SECONDS + 1)
         return not self._thread.is_alive()
 
 
@@ -68,7 +68,7 @@ class _Uvicorn(uvicorn.Server):
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=60,
-            timeout_graceful_shutdown=round(GRACE_SECONDS + PATIENCE_SECONDS),
+            timeout_graceful_shutdown=round(PATIENCE_SECONDS),
         )
         super().__init__(config)
         self.serves = threading.Event()

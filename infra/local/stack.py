@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -76,8 +77,12 @@ class Stack:
     def stop(self) -> bool:
         """Drain and end; False when something did not end in time, and goes on in its thread."""
         drained = self._server.stop()
-        ended = self._scheduler.stop(PATIENCE_SECONDS) and drained
-        self._threads.shutdown(wait=ended, cancel_futures=True)
+        ticked = self._scheduler.stop(PATIENCE_SECONDS)
+        # A thread may still be in a call to a DynamoDB that does not answer.
+        closing = threading.Thread(target=self._threads.shutdown, name="closing", daemon=True)
+        closing.start()
+        closing.join(PATIENCE_SECONDS)
+        ended = drained and ticked and not closing.is_alive()
         if ended:
             self._held.close()
         return ended

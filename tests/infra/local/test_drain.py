@@ -3,11 +3,16 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
 SECONDS = 10
+
+
+def streamed(media, body):
+    return SimpleNamespace(status=200, headers={"Content-Type": media}, body=body)
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def test_a_live_stream_is_ended_as_a_whole_answer(serve, caller):
         finally:
             closed.set()
 
-    served = serve(stream=lambda name, event: SimpleNamespace(status=200, headers={}, body=body()))
+    served: Any = serve(stream=lambda name, event: streamed("text/event-stream", body()))
     with served.client.stream("GET", "/v1/runs/x/stream") as answer:
         chunks = answer.iter_raw()
         assert next(chunks) == b"first"
@@ -56,6 +61,40 @@ def test_a_live_stream_is_ended_as_a_whole_answer(serve, caller):
     assert closed.is_set()
 
 
+def test_an_answer_under_way_that_is_no_event_stream_is_given_whole(serve, caller):
+    go_on = threading.Event()
+
+    def body():
+        yield b"["
+        assert go_on.wait(SECONDS)
+        yield b"]"
+
+    served = serve(stream=lambda name, event: streamed("application/json", body()))
+    with served.client.stream("GET", "/v1/runs/x/stream") as answer:
+        chunks = answer.iter_raw()
+        assert next(chunks) == b"["
+        stopping = caller.submit(served.server.stop)
+        go_on.set()
+        assert b"".join(chunks) == b"]"
+    assert stopping.result(SECONDS)
+
+
+def test_an_answer_that_can_not_be_given_whole_is_cut_and_not_ended(serve, caller):
+    def body():
+        yield b"["
+        served.clock.sleep(60)
+        yield b"]"
+
+    served: Any = serve(stream=lambda name, event: streamed("application/json", body()))
+    with served.client.stream("GET", "/v1/runs/x/stream") as answer:
+        chunks = answer.iter_raw()
+        assert next(chunks) == b"["
+        stopping = caller.submit(served.server.stop)
+        with pytest.raises(httpx.RemoteProtocolError):
+            list(chunks)
+    assert stopping.result(SECONDS)
+
+
 def test_a_request_that_waits_for_something_is_told_to_come_again(serve, caller):
     began = threading.Event()
 
@@ -63,7 +102,7 @@ def test_a_request_that_waits_for_something_is_told_to_come_again(serve, caller)
         began.set()
         served.clock.sleep(60)
 
-    served = serve(wait)
+    served: Any = serve(wait)
     answer = caller.submit(served.client.get, "/v1/runs/x/wait")
     assert began.wait(SECONDS)
     assert served.server.stop()
