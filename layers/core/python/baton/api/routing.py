@@ -49,6 +49,12 @@ class _Resolver(APIGatewayHttpResolver):
     def current_event(self) -> APIGatewayProxyEventV2:  # type: ignore[override]
         return _invocation.get().event
 
+    def prepare(self) -> None:
+        """Build now what the library builds at a route's first call: two threads would build it one on top of
+        the other, and the route would fail for good."""
+        for route in self._static_routes + self._dynamic_routes:
+            route._build_middleware_stack(self._router_middlewares, self)  # noqa: SLF001
+
     def resolve_here(self, invocation: _Invocation) -> dict[str, Any]:
         token = _invocation.set(invocation)
         try:
@@ -67,6 +73,7 @@ class Routes:
         for endpoint in endpoints:
             rule = endpoint.row.path.replace("{", "<").replace("}", ">")
             self._app.route(rule, method=endpoint.row.method)(_passing_on(endpoint))
+        self._app.prepare()
 
     def __call__(self, event: Event, context: Any) -> dict[str, Any]:
         """The answer to one request of payload format 2.0."""
