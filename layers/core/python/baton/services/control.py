@@ -9,7 +9,7 @@ from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
 from baton.services.context import Context
-from baton.services.details import Details, RunDetail
+from baton.services.details import Details, InputReader, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
 
@@ -48,10 +48,10 @@ class Control:
                 grace_seconds=context.settings.cancel_grace_seconds,
             )
 
-        done = self._performer.perform(
-            namespace, run_id, decide, hint=self._lookup.recall(namespace, run_id, None)
-        )
-        return self._details.after(done.run, done.tail, outcome=done.outcome)
+        reader = InputReader(self._details)
+        hint = self._lookup.recall(namespace, run_id, None)
+        done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader)
+        return self._details.after(done.run, done.tail, input_=reader.input, outcome=done.outcome)
 
     def resume(self, namespace: str, run_id: str, *, force: bool, key: str | None) -> Resumed:
         """Begin the next attempt of a settled run that may be resumed; else answer the truth, ``resumed``
@@ -65,7 +65,7 @@ class Control:
         def decide(run: Run, _tail: Tail) -> Step | None:
             return decide_resume(run, force=force, key=key, rev=context.nonce(), now=context.clock.now())
 
-        done = self._performer.perform(namespace, run_id, decide)
-        return Resumed(
-            self._details.after(done.run, done.tail), done.changed or resumed_by(done.run, key, force=force)
-        )
+        reader = InputReader(self._details)
+        done = self._performer.perform(namespace, run_id, decide, beside=reader)
+        detail = self._details.after(done.run, done.tail, input_=reader.input)
+        return Resumed(detail, done.changed or resumed_by(done.run, key, force=force))

@@ -38,6 +38,18 @@ _start_data = msgspec.json.Decoder(_StartData)
 _end_data = msgspec.json.Decoder(_EndData)
 
 
+class InputReader:
+    """Reads a run's input once, and keeps it for the answer."""
+
+    def __init__(self, details: Details) -> None:
+        self._details = details
+        self.input: bytes | None = None
+
+    def __call__(self, run: Run) -> None:
+        if self.input is None:
+            self.input = self._details.input_of(run)
+
+
 class Details:
     """Puts a run together for an answer: one round trip, one more where payloads stand elsewhere in the
     log."""
@@ -62,49 +74,58 @@ class Details:
         self, run: Run, tail: Tail, *, input_: bytes | None = None, outcome: Outcome | None = None
     ) -> RunDetail:
         """The run as this request left it, from what the request knows already."""
-        detail = RunDetail(
-            run=run,
-            input=self.input_of(run) if input_ is None else input_,
-            next_offset=tail.offset,
-        )
+        detail = RunDetail(run=run, next_offset=tail.offset)
         if outcome is not None:
+            input_ = self.input_of(run) if input_ is None else input_
             error = None if outcome.error is None else msgspec.json.encode(outcome.error)
-            return msgspec.structs.replace(detail, output=outcome.output, error=error)
-        return detail if run.ending is None else self._with_ending(detail, run.ending, None)
+            return msgspec.structs.replace(detail, input=input_, output=outcome.output, error=error)
+        return self._with_payloads(detail, input_=input_)
 
-    def input_of(self, run: Run) -> bytes:
-        """The run's input, from its row or from the log's item 0."""
+    def input_of(self, run: Run, newest: LogItem | None = None) -> bytes:
+        """The run's input, from its row or from the log's item 0, which may be at hand."""
         if run.input is not None:
             return run.input
-        item = self._context.log.get(run.namespace, run.id, run.birth, 0)
-        if item is None:
-            raise NotFound(f"run {run.id!r} is gone")
-        return _input(item)
+        return bytes(_start_data.decode(unpack(self._item(run, 0, newest).body)[0].data).input)
 
     def _of(self, run: Run, newest: LogItem | None) -> RunDetail:
-        at_hand = newest is not None and newest.slot == 0
-        detail = RunDetail(run=run, input=_input(newest) if newest and at_hand else self.input_of(run))
         if run.ending is not None:
-            detail = self._with_ending(detail, run.ending, newest)
-            return msgspec.structs.replace(detail, next_offset=Offset(run.ending.seq + 1))
-        seen = 1 if newest is None else newest.slot + newest.count
-        mine = self._lookup.recall(run.namespace, run.id, None)
-        if mine is not None and mine.birth == run.birth:
-            seen = max(seen, mine.next)
-        return msgspec.structs.replace(detail, next_offset=Offset(seen))
+            next_ = run.ending.seq + 1
+        else:
+            next_ = 1 if newest is None else newest.slot + newest.count
+            mine = self._lookup.recall(run.namespace, run.id, None)
+            if mine is not None and mine.birth == run.birth:
+                next_ = max(next_, mine.next)
+        return self._with_payloads(RunDetail(run=run, next_offset=Offset(next_)), newest)
 
-    def _with_ending(self, detail: RunDetail, ending: Ending, newest: LogItem | None) -> RunDetail:
-        run, item = detail.run, newest
-        if item is None or item.slot != ending.seq:
-            item = self._context.log.get(run.namespace, run.id, run.birth, ending.seq)
+    def _with_payloads(
+        self, detail: RunDetail, newest: LogItem | None = None, *, input_: bytes | None = None
+    ) -> RunDetail:
+        """What the row does not hold: two items of the log at the most, read at once."""
+        run, ending = detail.run, detail.run.ending
+
+        def load_input() -> bytes:
+            return self.input_of(run, newest) if input_ is None else input_
+
+        if ending is None:
+            return msgspec.structs.replace(detail, input=load_input())
+        if run.input is None and input_ is None:
+            said, end = self._context.dynamo.together(load_input, lambda: self._end(run, ending, newest))
+        else:
+            said, end = load_input(), self._end(run, ending, newest)
+        return msgspec.structs.replace(
+            detail, input=said, output=bytes(end.output), error=_unless_null(end.error)
+        )
+
+    def _end(self, run: Run, ending: Ending, newest: LogItem | None) -> _EndData:
+        return _end_data.decode(unpack(self._item(run, ending.seq, newest).body)[-1].data)
+
+    def _item(self, run: Run, slot: int, newest: LogItem | None) -> LogItem:
+        if newest is not None and newest.slot == slot:
+            return newest
+        item = self._context.log.get(run.namespace, run.id, run.birth, slot)
         if item is None:
             raise NotFound(f"run {run.id!r} is gone")
-        data = _end_data.decode(unpack(item.body)[-1].data)
-        return msgspec.structs.replace(detail, output=bytes(data.output), error=_unless_null(data.error))
-
-
-def _input(item: LogItem) -> bytes:
-    return bytes(_start_data.decode(unpack(item.body)[0].data).input)
+        return item
 
 
 def _unless_null(raw: msgspec.Raw) -> bytes | None:

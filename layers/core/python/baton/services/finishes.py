@@ -8,7 +8,7 @@ from typing import NamedTuple
 from baton.domain.log import Tail
 from baton.domain.run import Run
 from baton.domain.settling import Finish, Outcome, Stands, check_outcome, decide_finish
-from baton.services.details import Details, RunDetail
+from baton.services.details import Details, InputReader, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
 
@@ -32,8 +32,8 @@ class Finishes:
         """Settle the run, or answer what settled it: state, outcome and ``end`` are one write (I1).
 
         Two round trips: the row, with the log's end beside it unless that is remembered, then the
-        transaction. Raises NotFound, InvalidRequest (no fence), PayloadTooLarge, LeaseLost, InFlight and
-        IdempotencyMismatch.
+        transaction, with the input beside it where that stands in the log. Raises NotFound, InvalidRequest
+        (no fence), PayloadTooLarge, LeaseLost, InFlight and IdempotencyMismatch.
         """
 
         def decide(run: Run, _tail: Tail) -> Outcome | Stands:
@@ -41,6 +41,8 @@ class Finishes:
 
         check_outcome(command.outcome)
         hint = self._lookup.recall(namespace, run_id, echo)
-        done = self._performer.perform(namespace, run_id, decide, hint=hint)
+        reader = InputReader(self._details)
+        done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader)
         finished = done.changed or (isinstance(done.verdict, Stands) and done.verdict.ours)
-        return Finished(self._details.after(done.run, done.tail, outcome=done.outcome), finished)
+        detail = self._details.after(done.run, done.tail, input_=reader.input, outcome=done.outcome)
+        return Finished(detail, finished)

@@ -45,12 +45,19 @@ class Performer:
         self._lookup = lookup
 
     def perform(
-        self, namespace: str, run_id: str, decide: Decide[V], *, hint: Tail | None = None
+        self,
+        namespace: str,
+        run_id: str,
+        decide: Decide[V],
+        *,
+        hint: Tail | None = None,
+        beside: Callable[[Run], object] | None = None,
     ) -> Performed[V]:
         """Decide on the run as it is, and make it so.
 
         ``decide`` is asked again with what is true then whenever a race was lost, so it must not keep
-        anything. ``hint`` is a tail that may save the look at the log: it need not be true. Raises NotFound,
+        anything. ``hint`` is a tail that may save the look at the log: it need not be true. ``beside`` is
+        something to read while a run is written whose input stands in its log. Raises NotFound,
         what ``decide`` raises, and Unavailable when races are lost for too long.
         """
         slots_lost = 0
@@ -65,7 +72,7 @@ class Performer:
                 step = verdict
             else:
                 return Performed(run, tail, changed=False, outcome=None, verdict=verdict)
-            changed, after = self.write(run, step, tail)
+            changed, after = self._write_beside(run, step, tail, beside)
             if changed is Changed.APPLIED:
                 return Performed(step.run, after, changed=True, outcome=outcome, verdict=None)
             tail = None
@@ -75,6 +82,14 @@ class Performer:
             else:
                 self._context.stand_back(round_)
         raise Unavailable("the run changes faster than it can be written")
+
+    def _write_beside(
+        self, run: Run, step: Step, tail: Tail, beside: Callable[[Run], object] | None
+    ) -> tuple[Changed, Tail]:
+        if beside is None or not run.input_in_log:
+            return self.write(run, step, tail)
+        written, _ = self._context.dynamo.together(lambda: self.write(run, step, tail), lambda: beside(run))
+        return written
 
     def write(self, before: Run, step: Step, tail: Tail) -> tuple[Changed, Tail]:
         """Write one step: the row, and what is said about it in the tail's slot, in one transaction."""
