@@ -11,6 +11,9 @@ from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, Mode, State, Verdict, cell
 from baton.errors import IdempotencyMismatch, InFlight
 
+CLOCKS_APART_SECONDS = 60
+"""By how much a deleted run's expiry lies in the past, so that a clock that is behind finds it gone too."""
+
 
 def decide_cancel(
     run: Run, *, reason: str | None, force: bool, rev: str, now: Millis, grace_seconds: float
@@ -78,10 +81,13 @@ def resumed_by(run: Run, key: str | None, *, force: bool) -> bool:
 
 
 def decide_delete(run: Run, *, rev: str, now: Millis) -> Step:
-    """The row of a run that is gone from now on. Raises InFlight unless it is terminal."""
+    """The row of a run that is gone from now on, by anyone's clock: else one that is behind could still
+    resume it. Raises InFlight unless it is terminal."""
     if cell(Command.DELETE, run.state).verdict is not Verdict.ACT:
         raise InFlight(f"the run is {run.state.value}: only a settled run can be deleted", run=run)
-    return Step(replace(run, rev=rev, expires_at=now, due_at=None, updated_at=now))
+    return Step(
+        replace(run, rev=rev, expires_at=now - millis(CLOCKS_APART_SECONDS), due_at=None, updated_at=now)
+    )
 
 
 def _mark(key: str | None, force: bool) -> str | None:
