@@ -98,7 +98,9 @@ def fail(container: Container, run_id: str, *, attempt: int | None = None) -> Fi
     return finish(container, run_id, outcome, attempt=attempt)
 
 
-def cancel(container: Container, run_id: str, *, reason: str | None = "why not", force: bool = False) -> RunDetail:
+def cancel(
+    container: Container, run_id: str, *, reason: str | None = "why not", force: bool = False
+) -> RunDetail:
     return container.runtime.control.cancel(NAMESPACE, run_id, reason=reason, force=force)
 
 

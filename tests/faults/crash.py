@@ -81,6 +81,8 @@ class Scenario:
     """
 
     world: World
+    at_once = True
+    """Whether an answer means that all is done; a sweep's leaves what was in trouble to the next one."""
 
     def prepare(self, world: World) -> Container:
         raise NotImplementedError
@@ -110,7 +112,9 @@ class Point(NamedTuple):
 
     def __str__(self) -> str:
         order = ", pairs swapped" if self.swapped else ""
-        return f"{self.name}, call {self.at}{order}: {self.mode.value}, {'retried' if self.retried else 'left'}"
+        return (
+            f"{self.name}, call {self.at}{order}: {self.mode.value}, {'retried' if self.retried else 'left'}"
+        )
 
 
 def points(name: str, scenario: Callable[[], Scenario], house: House, *, every: bool) -> Iterator[Point]:
@@ -151,7 +155,7 @@ def suffer(point: Point, house: House) -> None:
     # A dead process is replaced, one that lost the store goes on with all it remembers.
     successor = world.container() if point.mode.fatal else container
     if point.retried:
-        answer = answer if survived else scenario.act(successor)
+        answer = answer if survived and scenario.at_once else scenario.act(successor)
         scenario.verify(answer)
         scenario.verify(scenario.act(successor))
         scenario.verify_once()

@@ -99,7 +99,9 @@ def check_log(items: Sequence[LogItem], *, first: int) -> None:
             cancel = True
         assert len(entries) == 1 or not {"end", "resumed", "cancel"} & {entry.type for entry in entries}
         header = item.header
-        assert (header.attempt, header.closed, header.cancel) == (attempt, closed, cancel), f"{said}: {header}"
+        assert (header.attempt, header.closed, header.cancel) == (attempt, closed, cancel), (
+            f"{said}: {header}"
+        )
         for state in header.producers:
             before = producers.get((state.id, state.attempt), state)
             assert (state.epoch, state.seq) >= (before.epoch, before.seq), f"{before} went back to {state}"
@@ -160,12 +162,12 @@ def check_lives(found: Facts) -> None:
 
 
 def check_said(world: World, found: Facts) -> None:
-    """I2: what was acknowledged stands where it was said to stand, as it was said, as long as its log is kept."""
+    """I2: what was acknowledged stands where it was said to stand, as it was said, as long as its run is there."""
     for run_id, birth, slot, entries in world.said:
-        items = found.logs.get((run_id, birth))
-        if items is None:
-            continue  # purged: `check_lives` has seen that it was over
-        standing = [item for item in items if item.slot == slot]
+        now = found.runs.get(run_id)
+        if now is None or now.birth != birth:
+            continue  # a past life, perhaps half purged: `check_lives` has seen that it is over
+        standing = [item for item in found.logs[run_id, birth] if item.slot == slot]
         assert len(standing) == 1, f"acknowledged at {slot} and not there: {entries}"
         assert unpack(standing[0].body) == entries
 

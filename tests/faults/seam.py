@@ -33,7 +33,13 @@ class Call(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        return self.operation in ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem")
+        return self.operation in (
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "TransactWriteItems",
+            "BatchWriteItem",
+        )
 
     @property
     def eventual(self) -> bool:
@@ -43,7 +49,9 @@ class Call(NamedTuple):
     def says(self, type_: str) -> bool:
         """Whether it puts a log item whose body begins with an entry of this type, uncompressed."""
         items = self.request.get("TransactItems", [{"Put": self.request}])
-        bodies = [item["Put"]["Item"].get("b", {}).get("B", b"") for item in items if "Item" in item.get("Put", {})]
+        bodies = [
+            item["Put"]["Item"].get("b", {}).get("B", b"") for item in items if "Item" in item.get("Put", {})
+        ]
         return any(bytes(body).startswith(f'[["{type_}"'.encode()) for body in bodies)
 
 

@@ -26,7 +26,12 @@ from tests.faults.seam import Seam, Wire
 REGION = "eu-central-1"
 NAMESPACE = "tenant"
 SETTINGS = Settings(
-    runs_table="runs", log_table="log", catalog_table="catalog", signing_keys=(b"k",), region=REGION, due_shards=2
+    runs_table="runs",
+    log_table="log",
+    catalog_table="catalog",
+    signing_keys=(b"k",),
+    region=REGION,
+    due_shards=2,
 )
 
 
@@ -45,7 +50,11 @@ class House:
                 AttributeDefinitions=[
                     {"AttributeName": key.name, "AttributeType": key.type} for key in spec.attributes
                 ],
-                **({"GlobalSecondaryIndexes": [_index(index) for index in spec.indexes]} if spec.indexes else {}),
+                **(
+                    {"GlobalSecondaryIndexes": [_index(index) for index in spec.indexes]}
+                    if spec.indexes
+                    else {}
+                ),
             )
 
     def clear(self) -> None:

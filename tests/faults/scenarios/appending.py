@@ -42,7 +42,13 @@ class Appending(Scenario):
 
     def _append(self, container: Container, *marks: str, producer: Producer | None) -> Appended:
         return asking.append(
-            self.world, container, self.run_id, *marks, producer=producer, attempt=self.attempt, echo=self._echo
+            self.world,
+            container,
+            self.run_id,
+            *marks,
+            producer=producer,
+            attempt=self.attempt,
+            echo=self._echo,
         )
 
     def verify(self, answer: Appended) -> None:

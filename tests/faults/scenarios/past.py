@@ -46,7 +46,11 @@ class StartAgain(Scenario):
         if self.purged:
             self.world.clock.advance(self.world.settings.purge_delay_seconds)
             self.world.container().runtime.sweep.run()
-        for container, echo in ((self.warm, None), (self.world.container(), self.echo), (self.warm, self.echo)):
+        for container, echo in (
+            (self.warm, None),
+            (self.world.container(), self.echo),
+            (self.warm, self.echo),
+        ):
             self._speak(container, echo)
         found = invariants.check(self.world)
         said = invariants.entries_of(found, found.runs["mine"])

@@ -58,8 +58,7 @@ class Starting(Scenario):
                 asking.start(stranger, self.input, run_id=self.given["run_id"])
             with pytest.raises(RunExists):
                 asking.start(stranger, self.input, run_id=self.given["run_id"], key="another")
-        run = next(iter(invariants.facts(self.world).runs.values()))
-        assert _listed(stranger) == [self.given.get("run_id", run.id)]
+        assert [asking.get(stranger, run_id).run.birth for run_id in _listed(stranger)] == list(self.births)
 
 
 @dataclass

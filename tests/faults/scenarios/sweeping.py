@@ -13,6 +13,8 @@ from tests.faults.world import Container, World
 
 
 class _Sweep(Scenario):
+    at_once = False
+
     def act(self, container: Container) -> Any:
         return container.runtime.sweep.run()
 
