@@ -240,11 +240,11 @@ def test_a_run_at_work_is_not_deleted(runtime, run_id):
     assert row(runtime, run_id).state is State.RUNNING
 
 
-def test_dynamodb_collects_what_was_deleted_an_hour_later(house, runtime, run_id):
+def test_dynamodb_collects_what_was_deleted_about_an_hour_later(house, runtime, run_id):
     finish(runtime, run_id)
     runtime.runs.delete(NS, run_id)
     (item,) = house.rows()
-    assert int(item["ttl"]["N"]) == house.clock.now() // 1000 + 3600
+    assert 3500 < int(item["ttl"]["N"]) - house.clock.now() // 1000 <= 3600
 
 
 def test_another_namespace_can_do_nothing_to_a_run(house, runtime, run_id):

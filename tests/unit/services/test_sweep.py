@@ -236,7 +236,7 @@ def test_overlapping_sweeps_settle_each_run_once(house):
 
 POISON = {
     "a state that no version knows": "SET st = :v",
-    "no attempt": "REMOVE at",
+    "no update time": "REMOVE ua",
     "an unreadable ending": "SET en = :v",
 }
 
