@@ -1,6 +1,7 @@
 """`make bench`: measure, print, and fail where a limit on units or round trips is broken."""
 
 import json
+import logging
 import os
 import sys
 from enum import StrEnum
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from baton.observability import logger
 from tests.bench import cpu, imports, report, throughput, units
 from tests.bench.house import Tables
 from tests.bench.results import Results
@@ -36,6 +38,7 @@ def main(
     as ours.
     """
     _forget_accounts()
+    _keep_stdout_for_the_report()
     parts = set(only or Part)
     results = Results()
     with serving() as endpoint:
@@ -62,6 +65,11 @@ def main(
 def _say(what: str) -> None:
     """Where we are; a line, for what spins takes time that is measured."""
     print(f"{what} ...", file=sys.stderr, flush=True)
+
+
+def _keep_stdout_for_the_report() -> None:
+    if isinstance(handler := logger.registered_handler, logging.StreamHandler):
+        handler.setStream(sys.stderr)
 
 
 def _forget_accounts() -> None:
