@@ -64,6 +64,8 @@ def serve(
 
 def _started(host: str, port: int, endpoint_url: str | None, given: Mapping[str, str]) -> Stack:
     # Imported now, not above: help and usage errors should not wait for moto.
+    from botocore.exceptions import BotoCoreError, ClientError
+
     from infra.local.settings import Unknown, local_settings
     from infra.local.stack import Options, Stack
 
@@ -75,6 +77,9 @@ def _started(host: str, port: int, endpoint_url: str | None, given: Mapping[str,
         return Stack(Options(settings=settings, host=host, port=port))
     except OSError as exc:
         typer.echo(f"baton: can't listen on {host}:{port}: {exc.strerror or exc}", err=True)
+        raise typer.Exit(1) from exc
+    except (BotoCoreError, ClientError) as exc:
+        typer.echo(f"baton: can't work with the DynamoDB at {endpoint_url}: {exc}", err=True)
         raise typer.Exit(1) from exc
 
 

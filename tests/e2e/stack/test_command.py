@@ -10,7 +10,7 @@ import pytest
 
 from infra.local.testing import CHECKOUT, child_stack
 
-SECONDS = 20
+SECONDS = 30
 
 
 def run(*arguments):
@@ -80,4 +80,11 @@ def test_a_port_that_is_taken_is_said_in_one_line(stack):
     done = run("--port", stack.url.rpartition(":")[2])
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("baton: can't listen on 127.0.0.1:")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_dynamodb_that_is_not_there_is_said_in_one_line():
+    done = run("--port", "0", "--endpoint-url", "http://127.0.0.1:9")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("baton: can't work with the DynamoDB at http://127.0.0.1:9:")
     assert done.stderr.count("\n") == 1
