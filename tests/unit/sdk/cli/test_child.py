@@ -77,7 +77,7 @@ def test_the_command_knows_its_run(spawn):
 
 def test_a_stop_reaches_the_whole_group(spawn):
     child = spawn(
-        "import subprocess,sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'])"
+        f"import subprocess,sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); {FOREVER}'])"
     )
     stopper = Stopper(child, grace_seconds=60)
     complete, _, _ = pump(child, on_line=lambda *_: stopper.stop("cancel"))
@@ -88,14 +88,14 @@ def test_a_stop_reaches_the_whole_group(spawn):
 
 
 def test_a_command_that_ignores_the_stop_is_killed_after_the_grace(spawn):
-    child = spawn(IGNORES_TERM.replace("sys.stdin.read()", "import threading; threading.Event().wait()"))
+    child = spawn(IGNORES_TERM)
     stopper = Stopper(child, grace_seconds=0)
     pump(child, on_line=lambda *_: stopper.stop("cancel"))
     assert child.result().signal == "SIGKILL"
 
 
 def test_the_first_reason_to_stop_stands_and_after_the_end_there_is_none(spawn):
-    child = spawn("print('up', flush=True); input()")
+    child = spawn(f"print('up', flush=True); {FOREVER}")
     stopper = Stopper(child, grace_seconds=60)
     stopper.stop("cancel")
     stopper.stop("interrupt")
@@ -130,3 +130,22 @@ def test_what_a_command_leaves_behind_does_not_hold_it_up_for_ever(spawn):
 def test_exit_codes_are_a_shells(returncode, code, name, exit_code):
     result = Result(returncode)
     assert (result.code, result.signal, result.exit_code) == (code, name, exit_code)
+
+
+def test_a_line_that_stands_still_is_logged_but_not_torn_while_the_log_makes_it_wait(spawn):
+    ticks = iter(range(0, 10**6, 10))  # every look at the clock is ten seconds later: all waits are long
+
+    prompt = spawn(f"import sys; sys.stdout.write('name: '); sys.stdout.flush(); {FOREVER}")
+    pieces = []
+
+    def emit(name, piece):
+        pieces.append((piece.text, piece.eol))
+        prompt.send(signal.SIGKILL)
+
+    Pump(prompt, emit, {}, drain_seconds=5, clock=lambda: next(ticks)).run()
+    assert pieces == [("name: ", False)]
+
+    torn = spawn("import sys; sys.stdout.write(('x' * 99 + '\\n') * 5000)")  # the pipe is full all the time
+    lines = []
+    Pump(torn, lambda _, piece: lines.append((piece.text, piece.eol)), {}, drain_seconds=5).run()
+    assert lines == [("x" * 99, True)] * 5000

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from baton_sdk.cli.options import ContextRef, RunArgument
+from baton_sdk.cli.outage import Outage
 from baton_sdk.cli.session import REFUSED, Session, command, take_globals
 from baton_sdk.cli.values import moment
 from baton_sdk.cli.views import RUN_COLUMNS, outcome, run_row, show_detail, show_run
@@ -92,7 +93,7 @@ def wait(
       baton runs wait nightly-7 --timeout 3600 && ./publish.sh
     """
     with session.client() as client, session.out.waiting(f"waiting for {run_id}"):
-        run = client.wait(run_id, timeout, listener=lambda error, _: session.out.note(str(error)))
+        run = client.wait(run_id, timeout, listener=Outage(session.out.note, "trying again"))
     if session.out.as_json:
         session.out.document({"run": run.raw, "terminal": run.terminal})
     else:

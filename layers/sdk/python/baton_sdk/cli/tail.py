@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from baton_sdk.cli.options import RunArgument
+from baton_sdk.cli.outage import Outage
 from baton_sdk.cli.output import Output
 from baton_sdk.cli.session import Session
 from baton_sdk.cli.views import event_line, event_text
@@ -43,7 +44,9 @@ def tail(
         events: Iterable[Event] = (
             client.stream(run_id, begin)
             if no_follow
-            else client.follow(run_id, begin, retry=PATIENT, listener=lambda e, _: session.out.note(str(e)))
+            else client.follow(
+                run_id, begin, retry=PATIENT, listener=Outage(session.out.note, "trying again")
+            )
         )
         show = _shower(session.out, raw=output)
         for event in events:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.text import Text
 
-from baton_sdk.cli.demo.script import Script
 from baton_sdk.cli.demo.stack import own_stack
 from baton_sdk.cli.dev import checkout
 from baton_sdk.cli.session import Session
@@ -24,6 +23,8 @@ def demo(session: Session) -> None:
     Example:
       baton demo
     """
+    from baton_sdk.cli.demo.script import Script  # every other verb starts sooner without it
+
     root = checkout()
     console = session.out.notes if session.out.as_json else session.out.console
     began = time.monotonic()

@@ -75,7 +75,7 @@ class Pump:
                         selector.unregister(key.fileobj)
                 now = self._clock()
                 heard_at = now if ready else heard_at
-                self._log_partials(now)
+                self._log_partials(now, [key.data for key, _ in ready])
                 if not ready and self._child.exited and now - heard_at > self._drain:
                     break
             complete = not selector.get_map()
@@ -90,13 +90,18 @@ class Pump:
         if data is None:
             return True
         stream.pass_on(data)
-        stream.heard_at = self._clock()
         self._log(stream, list(stream.cutter.feed(data)))
+        # Only now: the log may have made us wait, and what came meanwhile stands in the pipe.
+        stream.heard_at = self._clock()
         return bool(data)
 
-    def _log_partials(self, now: float) -> None:
+    def _log_partials(self, now: float, heard: list[_Stream]) -> None:
         for stream in self._streams:
-            if stream.cutter.waiting and now - stream.heard_at >= PARTIAL_AFTER_SECONDS:
+            if (
+                stream not in heard
+                and stream.cutter.waiting
+                and now - stream.heard_at >= PARTIAL_AFTER_SECONDS
+            ):
                 self._log(stream, list(stream.cutter.flush(final=False)))
 
     def _log(self, stream: _Stream, pieces: list[Piece]) -> None:
