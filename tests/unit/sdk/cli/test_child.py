@@ -11,9 +11,8 @@ import pytest
 from baton_sdk.cli.exec.child import Child, Result, Stopper
 from baton_sdk.cli.exec.pump import Pump
 
-IGNORES_TERM = (
-    "import signal,sys; signal.signal(15, signal.SIG_IGN); print('up', flush=True); sys.stdin.read()"
-)
+FOREVER = "import threading; threading.Event().wait()"
+IGNORES_TERM = f"import signal; signal.signal(15, signal.SIG_IGN); print('up', flush=True); {FOREVER}"
 
 
 @pytest.fixture
