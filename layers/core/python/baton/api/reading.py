@@ -50,7 +50,7 @@ def read(runtime: Runtime, request: Request) -> Response:
     last_id = request.header("last-event-id") if query.live is models.Live.SSE else None
     if last_id is None and query.offset is None:
         raise InvalidRequest.at(["query", "offset"], "required in a live read")
-    reading = _open(runtime, request, last_id, query.offset or START)
+    reading = _open(runtime, request, last_id, START if query.offset is None else query.offset)
     if query.live is models.Live.SSE:
         return _events(runtime, request, query, reading)
     return _long_poll(runtime, request, query, reading)
