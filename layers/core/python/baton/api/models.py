@@ -111,6 +111,10 @@ class NewMessage(Body, frozen=True):
     data: Payload = None
 
 
+NewMessages = Annotated[list[NewMessage], Meta(min_length=1)]
+"""A batch: it becomes one item of the log."""
+
+
 class RunsQuery(Body, frozen=True):
     """Which runs to list."""
 
