@@ -16,7 +16,7 @@ def stack() -> Iterator[Stack]:
     """In this process, one per worker; tests share it, so each brings its own run ids or namespace."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        with running_stack(long_poll_seconds=0.2, sse_window_seconds=0.3, poll_seconds=0.02) as running:
+        with running_stack(long_poll_seconds=0.05, sse_window_seconds=0.05, poll_seconds=0.01) as running:
             yield running
 
 
