@@ -132,7 +132,7 @@ def test_a_reader_that_leaves_stops_the_reading(house, run_id):
     assert calls == []
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(st.integers(1, 4), min_size=1, max_size=6),
     join_after=st.integers(0, 6),

@@ -13,6 +13,7 @@ from baton.domain.controlling import decide_delete
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.states import State
+from baton.errors import NotFound
 from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
@@ -80,7 +81,10 @@ class Runs:
         run = self._lookup.run(namespace, run_id)
         while not run.state.terminal and (left := deadline - context.clock.now()) > 0:
             context.clock.sleep(min(context.settings.poll_seconds, left / 1000))
-            run = self._lookup.run(namespace, run_id, consistent=False)
+            try:
+                run = self._lookup.run(namespace, run_id, consistent=False)
+            except NotFound:
+                run = self._lookup.run(namespace, run_id)  # not replicated yet, or gone
         return self._details.load(namespace, run_id)
 
     def delete(self, namespace: str, run_id: str) -> None:

@@ -85,15 +85,15 @@ class LogStore:
         """The write of ``item``, on condition that its slot is free: of two appends to one slot one wins, and
         nothing follows an ``end`` or overtakes a successor. Raises PayloadTooLarge."""
         body, codec = _deflate(item.body)
-        if len(body) > MAX_ITEM:
-            raise PayloadTooLarge(
-                f"the append takes {len(body)} bytes as stored, over the limit of {MAX_ITEM}"
-            )
+        header = msgspec.json.encode(item.header)
+        size = len(body) + len(header)
+        if size > MAX_ITEM:
+            raise PayloadTooLarge(f"the append takes {size} bytes as stored, over the limit of {MAX_ITEM}")
         row = LogRow(
             k=_log_key(namespace, log),
             s=_slot_key(item.birth, item.slot),
             units=item.count,
-            header=msgspec.json.encode(item.header).decode(),
+            header=header.decode(),
             ts=item.ts,
             nonce=item.nonce,
             body=body,
