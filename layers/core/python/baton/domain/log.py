@@ -90,6 +90,7 @@ class Tail(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def offset(self) -> Offset:
+        """Where the next entry goes."""
         return Offset(self.next)
 
     def after(self, count: int, header: Header, now: Millis, *, fenced: bool | None = None) -> Tail:
@@ -187,20 +188,8 @@ def decide_append(
     if header.closing_until > now:
         return WaitOut(header.closing_until)
     producers = header.producers if producer is None else _advance(header.producers, producer, known, named)
-    if (
-        stream_seq is not None
-        and header.stream_seq is not None
-        and stream_seq.encode() <= header.stream_seq.encode()
-    ):
-        raise StreamConflict(f"Stream-Seq {stream_seq!r} is not after the last one, {header.stream_seq!r}")
-    return Accept(
-        replace(
-            header,
-            closing_until=0,
-            producers=producers,
-            stream_seq=header.stream_seq if stream_seq is None else stream_seq,
-        )
-    )
+    last = _later(header.stream_seq, stream_seq)
+    return Accept(replace(header, closing_until=0, producers=producers, stream_seq=last))
 
 
 def _state_of(
@@ -230,6 +219,15 @@ def _advance(
             raise StreamConflict(f"this log has {MAX_PRODUCERS} producers already, the most it keeps apart")
         others.remove(oldest)
     return (*others, ProducerState(producer.id, attempt, producer.epoch, producer.seq))
+
+
+def _later(last: str | None, given: str | None) -> str | None:
+    """The last ``Stream-Seq`` once ``given`` is in: each is after the one before, byte by byte."""
+    if given is None:
+        return last
+    if last is not None and given.encode() <= last.encode():
+        raise StreamConflict(f"Stream-Seq {given!r} is not after the last one, {last!r}")
+    return given
 
 
 def entry(type_: str, data: Any) -> Entry:
