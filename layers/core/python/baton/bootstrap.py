@@ -78,10 +78,12 @@ _current: Runtime | None = None
 
 
 def runtime() -> Runtime:
-    """This container's runtime: the one installed, else one built from the environment, once."""
+    """This container's runtime: the one installed, else one built from the environment, once, its connection
+    ready."""
     global _current
     if _current is None:
         _current = build(Settings.from_env())
+        _current.dynamo.connect()
     return _current
 
 

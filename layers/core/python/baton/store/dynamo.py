@@ -94,6 +94,11 @@ class Dynamo:
         self._rng = rng
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="dynamo")
 
+    def connect(self) -> None:
+        """Make the client now. Left to the first request it takes that one's time: at a container's start
+        Lambda gives a whole processor, later only what the function's memory buys."""
+        _ = self.connection.client
+
     def together(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
         """Both calls at once: one round trip's time for two that do not need each other."""
         later = self._pool.submit(second)
