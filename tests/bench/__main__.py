@@ -47,7 +47,7 @@ def main(
             results.units = units.count(Tables(endpoint))
         if Part.CPU in parts:
             _say("handlers beside the bare calls")
-            results.cpu = cpu.measure(Theatre(endpoint), blocks=3 if quick else 9)
+            results.cpu = cpu.measure(Theatre(endpoint), blocks=2 if quick else 9)
         if Part.THROUGHPUT in parts:
             _say("appending and replaying")
             results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)

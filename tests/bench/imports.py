@@ -27,24 +27,24 @@ _HEAD = "import json, sys, time\nwall, cpu = time.perf_counter(), time.process_t
 _TAIL = "print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu]))\n"
 _BARE = "import boto3\nboto3.client('dynamodb')\n"
 # Whatever a module leaves to its first request, the client at least is made here for both.
-_FUNCTION = """
+_HANDLER = """
 import importlib.util
 spec = importlib.util.spec_from_file_location("handler", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-import baton.bootstrap
-baton.bootstrap.runtime().dynamo.connection.client
 """
+_CLIENT = "import baton.bootstrap\nbaton.bootstrap.runtime().dynamo.connection.client\n"
+_FUNCTION = _HANDLER + _CLIENT
 
 _STEPS = {
+    "botocore": "import botocore.session, botocore.client",
     "msgspec": "import msgspec",
     "itsdangerous": "import itsdangerous",
-    "botocore": "import botocore.session, botocore.client",
-    "botocore client": "botocore.session.get_session().create_client('dynamodb')",
     "pynamodb": "import pynamodb.connection, pynamodb.models",
     "powertools Logger": "from aws_lambda_powertools import Logger",
-    "powertools Metrics": "from aws_lambda_powertools import Metrics",
-    "baton and the handler": _FUNCTION,
+    "powertools Metrics": "from aws_lambda_powertools.metrics import EphemeralMetrics",
+    "baton": "import baton.bootstrap, baton.api.commands, baton.api.edge, baton.api.signing",
+    "the handler and its client": _HANDLER + _CLIENT,
     "(powertools event handler)": "from aws_lambda_powertools.event_handler import APIGatewayHttpResolver",
 }
 _MARKS = "marks = []\ndef mark():\n    marks.append(time.process_time())\nmark()\n"

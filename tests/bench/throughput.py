@@ -10,7 +10,7 @@ from tests.bench.sidebyside import Block, Players, Theatre, middle
 TURNS = (1, 4)
 EVENTS = 10
 """In a batch, 1 KB each."""
-APPENDS = 50
+APPENDS = 30
 BATCHES = 100
 REPLAYS = 3
 
