@@ -64,6 +64,8 @@ class Starts:
                 except NotFound:
                     continue  # deleted meanwhile: its key is free again
             if born.run.id != key_id and isinstance(at_id, Run) and self._lives(at_id):
+                if _made(at_id, at_key):
+                    continue  # the key's own, and gone since it was read
                 raise RunExists(f"run {at_id.id!r} exists", run=at_id)
             creation = self._over(creation, at_id, at_key if creation.alias_id else None)
             self._context.stand_back(round_)
@@ -159,3 +161,8 @@ class Starts:
 
     def _lives(self, run: Run) -> bool:
         return not run.expired(self._context.clock.now())
+
+
+def _made(run: Run, at_key: Run | Alias | None) -> bool:
+    """Whether the alias at a key leads to this life of a run."""
+    return isinstance(at_key, Alias) and (at_key.run_id, at_key.birth) == (run.id, run.birth)
