@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -205,3 +206,20 @@ def test_cursors_count_intervals_and_never_go_back(api: Lambdas, house: House, r
     for given in (present, present + 1000, 10**15 - 1):
         for _ in range(20):
             assert given < int(_poll(api, run_id, "-1", cursor=given).headers["stream-cursor"]) <= given + 180
+
+
+@pytest.mark.parametrize("awkward", ['""', '"\U0001f600"'])
+def test_the_largest_answer_fits_into_what_a_function_may_answer(api: Lambdas, awkward: str):
+    run = api.start()
+    data = "[" + ",".join([awkward] * (250_000 // (len(awkward.encode()) + 1))) + "]"
+    for _ in range(17):
+        path = f"/v1/runs/{run['id']}/stream"
+        assert api.call("POST", path, f'{{"type":"x","data":{data}}}'.encode()).status == 204
+    event, match = api.event("GET", f"/v1/runs/{run['id']}/stream", query="offset=-1")
+    returned = api.module(match.function.name).handler(event, None)
+    assert len(json.dumps(returned)) < 6 * 1024 * 1024
+    answer = api.read(run["id"])
+    assert len(answer.body) > 3_500_000
+    assert answer.json[1]["data"] == json.loads(data)
+    streamed = api.stream(f"/v1/runs/{run['id']}/stream", query="offset=-1")
+    assert b"".join(streamed.body) == answer.body

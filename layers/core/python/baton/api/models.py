@@ -18,7 +18,6 @@ Payload = Annotated[
     Any, Meta(description="Any JSON; comes back as it was sent. At most 256 KB of canonical JSON.")
 ]
 Time = Annotated[datetime, Meta(tz=True)]
-Count = Annotated[int, Meta(ge=0, le=MAX_SAFE)]
 
 
 class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -125,5 +125,11 @@ def _passing_on(endpoint: Endpoint) -> Callable[..., Routed[Any]]:
 
 
 def _routed(answer: Response, *, streaming: bool = False) -> Routed[Any]:
-    body: Any = answer.body if streaming and not isinstance(answer.body, bytes) else answer.whole().decode()
-    return Routed(status_code=answer.status, headers=dict(answer.headers), body=body)
+    body: Any
+    if streaming:
+        body, encoded = answer.body if not isinstance(answer.body, bytes) else answer.body.decode(), False
+    else:
+        body, encoded = answer.carried()
+    routed: Routed[Any] = Routed(status_code=answer.status, headers=dict(answer.headers), body=body)
+    routed.base64_encoded = encoded
+    return routed
