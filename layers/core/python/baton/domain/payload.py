@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import decimal
 import hashlib
+import json
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +27,8 @@ NULL = b"null"
 
 # Decimal keeps a float's digits as they were sent; big integers are Python's own.
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
+# Python has one integer zero, JSON two.
+_NEGATIVE_ZERO = re.compile(rb"-0(?![0-9.eE])")
 _encoder = msgspec.json.Encoder(decimal_format="number", order="sorted")
 
 
@@ -41,7 +45,7 @@ def parse(raw: bytes, *, where: str = "body") -> Any:
         raise InvalidRequest.at([where], _reason(raw, exc)) from exc
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise _too_deep(where)
-    return value
+    return _again(raw) if _NEGATIVE_ZERO.search(raw) else value
 
 
 def canonical(value: Any) -> bytes:
@@ -62,6 +66,13 @@ def check_size(name: str, size: int, limit: int = MAX_PAYLOAD) -> None:
     if size > limit:
         msg = f"{size} bytes of canonical JSON, over the limit of {limit}"
         raise PayloadTooLarge(f"{name}: {msg}", errors=[{"loc": ["body", name], "msg": msg}])
+
+
+def _again(raw: bytes) -> Any:
+    """What was found to be good JSON, its integer -0 kept as it was sent: the first parser can't tell."""
+    return json.loads(
+        raw, parse_float=Decimal, parse_int=lambda text: Decimal(text) if text == "-0" else int(text)
+    )
 
 
 def _deeper_than(value: Any, levels: int) -> bool:
