@@ -46,7 +46,7 @@ def _exact(text: bytes) -> Any:
     return json.loads(
         text,
         parse_float=lambda digits: ("float", Decimal(digits).as_tuple()),
-        parse_int=lambda digits: ("int", digits.replace("-0", "0")),
+        parse_int=lambda digits: ("int", digits),
     )
 
 
