@@ -13,12 +13,10 @@ runtime = bootstrap.runtime()
 
 @operation("cancelRun", runtime)
 def cancel(request: Request) -> Response:
-    wish = commands.cancel(request)
-    if wish.force:
+    command = commands.cancel(request)
+    if command.force:
         request.caller.demand(Role.OPERATOR, "force")
-    detail = runtime.control.cancel(
-        request.namespace, request.run_id, reason=wish.reason, force=bool(wish.force)
-    )
+    detail = runtime.control.cancel(request.namespace, request.run_id, command)
     return response.json(200, answers.Cancelled(render.run(detail)))
 
 

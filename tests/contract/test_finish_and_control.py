@@ -199,3 +199,13 @@ def test_a_repeated_resume_by_the_same_key_hears_that_it_won(api: Lambdas):
     assert api.call("POST", path, idempotency_key="L").json["resumed"] is False
     assert api.call("POST", path, {"force": True}, idempotency_key="K").slug == "idempotency-mismatch"
     assert api.call("GET", f"/v1/runs/{run['id']}").json["run"]["attempt"] == 2
+
+
+@pytest.mark.parametrize("mode", ["attached", "queued"])
+def test_the_same_key_with_another_body_cancels_nothing_more_and_is_told_so(api: Lambdas, mode: str):
+    run = api.call("POST", "/v1/runs", {"workflow": "w", "mode": mode}).json["run"]
+    path, key = f"/v1/runs/{run['id']}/cancel", "once"
+    first = api.call("POST", path, {"reason": "enough"}, idempotency_key=key)
+    assert first.json["run"]["cancel_requested"]["reason"] == "enough"
+    assert api.call("POST", path, {"reason": "enough"}, idempotency_key=key).json == first.json
+    assert api.call("POST", path, {"reason": "other"}, idempotency_key=key).status == 422

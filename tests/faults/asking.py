@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from baton.domain.controlling import Cancel
 from baton.domain.log import Entry, Producer, Tail, entry
 from baton.domain.payload import canonical, digest
 from baton.domain.settling import Finish, Outcome
@@ -101,7 +102,7 @@ def fail(container: Container, run_id: str, *, attempt: int | None = None) -> Fi
 def cancel(
     container: Container, run_id: str, *, reason: str | None = "why not", force: bool = False
 ) -> RunDetail:
-    return container.runtime.control.cancel(NAMESPACE, run_id, reason=reason, force=force)
+    return container.runtime.control.cancel(NAMESPACE, run_id, Cancel(reason=reason, force=force))
 
 
 def resume(container: Container, run_id: str, *, key: str | None = None, force: bool = False) -> Resumed:

@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from baton.domain.controlling import decide_cancel
+from baton.domain.controlling import Cancel, decide_cancel
 from baton.domain.run import CancelRequest, Lease, Step
 from baton.domain.settling import Outcome
 from baton.domain.states import Mode, State
+from baton.errors import IdempotencyMismatch
 from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in
 
 LEASED = {"mode": Mode.QUEUED, "claimed": True, "lease": Lease("w", NOW + 1)}
@@ -14,7 +15,7 @@ LATCHED = CancelRequest(at=T0, reason="first")
 
 
 def cancel(run, *, reason="why", force=False):
-    return decide_cancel(run, reason=reason, force=force, rev="rev2", now=NOW, grace_seconds=60)
+    return decide_cancel(run, Cancel(reason=reason, force=force), rev="rev2", now=NOW, grace_seconds=60)
 
 
 @pytest.mark.parametrize("driven", [{}, LEASED])
@@ -51,7 +52,11 @@ def test_the_first_intent_stands():
 )
 def test_a_run_that_nobody_drives_settles_at_once(undriven):
     outcome = cancel(undriven)
-    assert outcome == Outcome(status=State.CANCELLED, error={"message": "why", "type": "cancelled"})
+    assert outcome == Outcome(
+        status=State.CANCELLED,
+        error={"message": "why", "type": "cancelled"},
+        cancel=CancelRequest(at=NOW, reason="why"),
+    )
 
 
 @pytest.mark.parametrize("state", OPEN_STATES)
@@ -79,3 +84,20 @@ def test_a_cancelled_run_that_nobody_drove_is_not_resumable_unforced():
 @pytest.mark.parametrize("force", [False, True])
 def test_on_a_terminal_run_a_cancel_is_a_no_op(state, force):
     assert cancel(run_in(state), force=force) is None
+
+
+def test_the_first_one_s_key_with_another_body_is_told_so_in_every_state():
+    first = CancelRequest(at=T0, reason="first", key="K", body="B")
+    for state in State:
+        with pytest.raises(IdempotencyMismatch):
+            decide_cancel(
+                run_in(state, cancel=first), Cancel(key="K", body="other"), rev="r", now=NOW, grace_seconds=60
+            )
+
+
+def test_a_repeat_under_the_first_one_s_key_changes_nothing():
+    first = CancelRequest(at=T0, reason="first", key="K", body="B")
+    repeat = Cancel(reason="first", key="K", body="B")
+    assert (
+        decide_cancel(run_in(State.RUNNING, cancel=first), repeat, rev="r", now=NOW, grace_seconds=60) is None
+    )

@@ -58,8 +58,10 @@ def test_only_a_running_run_is_watched(state):
 
 @pytest.mark.parametrize("state", OPEN_STATES)
 def test_a_cancel_is_forced_after_the_grace_time_in_every_open_state(state):
-    outcome = due(run_in(state, **cancelled_at(NOW - GRACE * 1000)))
-    assert outcome == Outcome(status=State.CANCELLED, error={"message": "why", "type": "cancelled"})
+    run = run_in(state, **cancelled_at(NOW - GRACE * 1000))
+    assert due(run) == Outcome(
+        status=State.CANCELLED, error={"message": "why", "type": "cancelled"}, cancel=run.cancel
+    )
 
 
 def test_within_the_grace_time_it_is_put_off_to_its_end():

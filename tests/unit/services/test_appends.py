@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from baton.domain.controlling import Cancel
 from baton.domain.log import Header, Producer, ProducerState
 from baton.domain.offset import Offset
 from baton.domain.states import Mode, State
@@ -237,7 +238,7 @@ def test_gaps_and_stale_epochs_are_refused(house, runtime, run_id):
 def test_a_producers_marks_survive_what_others_and_baton_write(house, runtime, run_id):
     append(runtime, run_id, 1, producer=producer(0))
     append(house.container(), run_id, 2, producer=producer(0, "q"))
-    runtime.control.cancel(NS, run_id, reason=None, force=False)
+    runtime.control.cancel(NS, run_id, Cancel())
     append(house.container(), run_id, 3)
     assert append(house.container(), run_id, 1, producer=producer(0)).duplicate
     assert append(house.container(), run_id, 2, producer=producer(0, "q")).duplicate

@@ -2,6 +2,7 @@
 
 import pytest
 
+from baton.domain.controlling import Cancel
 from baton.domain.run import CancelRequest
 from baton.domain.settling import Finish, Outcome
 from baton.domain.states import Mode, State
@@ -19,7 +20,7 @@ def run_id(runtime):
 
 
 def cancel(runtime, run_id="r1", *, reason: str | None = "why", force=False) -> RunDetail:
-    return runtime.control.cancel(NS, run_id, reason=reason, force=force)
+    return runtime.control.cancel(NS, run_id, Cancel(reason=reason, force=force))
 
 
 def resume(runtime, run_id="r1", *, force=False, key: str | None = None) -> Resumed:
@@ -250,7 +251,7 @@ def test_dynamodb_collects_what_was_deleted_about_an_hour_later(house, runtime, 
 def test_another_namespace_can_do_nothing_to_a_run(house, runtime, run_id):
     control, runs = runtime.control, runtime.runs
     for ask in (
-        lambda: control.cancel("other", run_id, reason=None, force=True),
+        lambda: control.cancel("other", run_id, Cancel(force=True)),
         lambda: control.resume("other", run_id, force=True, key=None),
         lambda: runs.delete("other", run_id),
         lambda: runs.get("other", run_id),

@@ -5,6 +5,7 @@ from functools import partialmethod
 import pytest
 from botocore.exceptions import ClientError
 
+from baton.domain.controlling import Cancel
 from baton.domain.states import Mode, State
 from baton.errors import Unavailable
 from baton.services.appends import Appended
@@ -117,7 +118,7 @@ def test_a_resumed_run_is_watched_anew(house):
 
 
 def cancel(house, run_id="r1"):
-    house.container().control.cancel(NS, run_id, reason="why", force=False)
+    house.container().control.cancel(NS, run_id, Cancel(reason="why"))
 
 
 def test_a_cancel_nobody_obeys_is_forced_after_the_grace_time(house):

@@ -8,6 +8,7 @@ from typing import Any
 from baton.api import models, shapes
 from baton.api.request import Request
 from baton.domain.clock import Millis
+from baton.domain.controlling import Cancel
 from baton.domain.payload import KB, canonical, check_size, digest
 from baton.domain.settling import Finish, Outcome
 from baton.domain.starting import Start
@@ -66,12 +67,15 @@ def finish(request: Request) -> Finish:
     return Finish(outcome=outcome, attempt=request.attempt)
 
 
-def cancel(request: Request) -> models.CancelRun:
+def cancel(request: Request) -> Cancel:
     """POST /v1/runs/{id}/cancel. Raises InvalidRequest, UnsupportedMediaType, PayloadTooLarge."""
-    body = shapes.convert(request.json(), models.CancelRun)
+    sent = request.json()
+    body = shapes.convert(sent, models.CancelRun)
     if body.reason is not None:
         check_size("reason", len(canonical(body.reason)), MAX_REASON)
-    return body
+    return Cancel(
+        reason=body.reason, force=bool(body.force), key=key_digest(request), body=digest(canonical(sent))
+    )
 
 
 def resume(request: Request) -> models.ResumeRun:

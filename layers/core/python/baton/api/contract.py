@@ -100,6 +100,9 @@ COMMON_HEADERS = (
     Header("X-Request-Id", "Names this request to whoever looks into it."),
     Header("Cache-Control", "`no-store` unless the answer has an ETag."),
 )
+RETRY_AFTER = Header(
+    "Retry-After", "Seconds after which the same request may do better.", {"type": "integer"}
+)
 ANY_PROBLEMS = (400, 401, 403, 500, 503)
 """Statuses with which any operation may refuse."""
 
@@ -187,8 +190,9 @@ OPERATIONS: tuple[Operation, ...] = (
         role=Role.DRIVER,
         summary="Ask a run to end; `force` (operator) does not wait for its driver.",
         body=models.CancelRun,
+        headers=(KEY,),
         answers={200: Answer("The run, settled or with the intent latched.", answers.Cancelled)},
-        problems=(404, 413, 415),
+        problems=(404, 413, 415, 422),
     ),
     Operation(
         id="resumeRun",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from baton.domain.clock import Millis, millis
@@ -15,26 +16,39 @@ CLOCKS_APART_SECONDS = 60
 """By how much a deleted run's expiry lies in the past, so that a clock that is behind finds it gone too."""
 
 
+class Cancel(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish that a run end. ``key`` and ``body`` are digests of the request's idempotency key and of its
+    canonical body."""
+
+    reason: str | None = None
+    force: bool = False
+    key: str | None = None
+    body: str | None = None
+
+
 def decide_cancel(
-    run: Run, *, reason: str | None, force: bool, rev: str, now: Millis, grace_seconds: float
+    run: Run, command: Cancel, *, rev: str, now: Millis, grace_seconds: float
 ) -> Step | Outcome | None:
     """What a cancel does: latch on a driven run, settle one that nobody drives or that is forced, else (None)
     nothing.
 
     The first intent stands: a second cancel changes nothing, a forced one settles under the first one's
-    reason.
+    reason. Raises IdempotencyMismatch when the first one's key comes with another body.
     """
-    command = Command.FORCE_CANCEL if force else Command.CANCEL
-    if cell(command, run.state).verdict is not Verdict.ACT:
+    first = run.cancel
+    if first is not None and first.key is not None and first.key == command.key and first.body != command.body:
+        raise IdempotencyMismatch("this Idempotency-Key cancelled the run with another body", run=run)
+    asked = Command.FORCE_CANCEL if command.force else Command.CANCEL
+    if cell(asked, run.state).verdict is not Verdict.ACT:
         return None
-    request = run.cancel or CancelRequest(at=now, reason=reason)
-    if force or not run.driven(now):
+    request = first or CancelRequest(at=now, reason=command.reason, key=command.key, body=command.body)
+    if command.force or not run.driven(now):
         return cancelled(request)
-    if run.cancel is not None:
+    if first is not None:
         return None
     forced_at = now + millis(grace_seconds)
     latched = replace(run, rev=rev, cancel=request, updated_at=now, due_at=_sooner(run.due_at, forced_at))
-    return Step(latched, entry("cancel", {"reason": reason, "force": False}))
+    return Step(latched, entry("cancel", {"reason": command.reason, "force": False}))
 
 
 def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Millis) -> Step | None:

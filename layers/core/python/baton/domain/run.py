@@ -15,11 +15,14 @@ DEFAULT_INACTIVITY_SECONDS = 24 * 3600
 """Of attached runs; a queued one is watched by its lease."""
 
 
-class CancelRequest(msgspec.Struct, frozen=True):
-    """A latched intent to cancel. The first one stands."""
+class CancelRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An intent to cancel. The first one stands. ``key`` and ``body`` are digests of the request's
+    idempotency key and of its canonical body."""
 
     at: Millis
     reason: str | None = None
+    key: str | None = None
+    body: str | None = None
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -38,7 +41,7 @@ class TriggeredBy(msgspec.Struct, frozen=True):
     attempt: int
 
 
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
+class Ending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the current attempt ended. Output and error stand in the log entry at ``seq``. ``key`` and ``body``
     tell the request that settled it from every other: digests of its idempotency key and of its canonical
     body."""

@@ -17,7 +17,7 @@ from baton.errors import IdempotencyMismatch, InFlight
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing
-    request."""
+    request; ``cancel`` is the intent that ends it, where one does."""
 
     status: State
     output: bytes = NULL
@@ -28,6 +28,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     session_ref: str | None = None
     key: str | None = None
     body: str | None = None
+    cancel: CancelRequest | None = None
 
 
 def check_outcome(outcome: Outcome) -> None:
@@ -84,6 +85,7 @@ def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, reten
         rev=rev,
         state=outcome.status,
         updated_at=now,
+        cancel=outcome.cancel or run.cancel,
         lease=None,
         due_at=None,
         expires_at=now + millis(retention_seconds),
@@ -120,7 +122,9 @@ def end_entry(outcome: Outcome) -> Entry:
 def cancelled(request: CancelRequest) -> Outcome:
     """The outcome of a run that is cancelled with no driver to report its own."""
     return Outcome(
-        status=State.CANCELLED, error={"message": request.reason or "cancelled", "type": "cancelled"}
+        status=State.CANCELLED,
+        error={"message": request.reason or "cancelled", "type": "cancelled"},
+        cancel=request,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from baton.domain.controlling import decide_cancel, decide_resume, resumed_by
+from baton.domain.controlling import Cancel, decide_cancel, decide_resume, resumed_by
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
@@ -30,19 +30,18 @@ class Control:
         self._performer = performer
         self._details = details
 
-    def cancel(self, namespace: str, run_id: str, *, reason: str | None, force: bool) -> RunDetail:
+    def cancel(self, namespace: str, run_id: str, command: Cancel) -> RunDetail:
         """Latch the intent on a driven run; settle one that nobody drives, or when forced; else answer the
         truth.
 
-        Repeating it changes nothing. Raises NotFound.
+        Repeating it changes nothing. Raises NotFound and IdempotencyMismatch.
         """
         context = self._context
 
         def decide(run: Run, _tail: Tail) -> Step | Outcome | None:
             return decide_cancel(
                 run,
-                reason=reason,
-                force=force,
+                command,
                 rev=context.nonce(),
                 now=context.clock.now(),
                 grace_seconds=context.settings.cancel_grace_seconds,
