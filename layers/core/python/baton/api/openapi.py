@@ -16,6 +16,7 @@ from baton.api.contract import (
     NAMESPACE,
     OPERATIONS,
     PROBLEM,
+    RETRY_AFTER,
     Answer,
     Header,
     Operation,
@@ -24,6 +25,7 @@ from baton.api.patterns import END
 from baton.api.problems import KINDS
 
 VERSION = "1"
+UNAVAILABLE = 503
 _REF = "#/components/schemas/{name}"
 _WITHOUT_BODY = frozenset({204, 304})
 
@@ -144,9 +146,10 @@ def _answer(status: int, answer: Answer, schemas: dict[Any, Json]) -> Json:
 
 def _problem(status: int, schemas: dict[Any, Json]) -> Json:
     titles = [kind.title for kind in KINDS.values() if kind.status == status]
+    headers = (*COMMON_HEADERS, RETRY_AFTER) if status == UNAVAILABLE else COMMON_HEADERS
     return {
         "description": "; ".join(titles),
-        "headers": _headers(COMMON_HEADERS),
+        "headers": _headers(headers),
         "content": {PROBLEM: {"schema": schemas[_key(answers.Problem)]}},
     }
 

@@ -111,7 +111,7 @@ def _events(runtime: Runtime, request: Request, query: models.StreamQuery, readi
     )
     until = _until(runtime, request, wish)
     frames = _frames(runtime, reading, until, query.cursor, whole=not request.streaming)
-    return Response(status=200, headers={"Content-Type": EVENTS}, body=_unbroken(frames))
+    return Response(status=200, headers={"Content-Type": EVENTS}, body=_unbroken(frames, request.id))
 
 
 def _frames(
@@ -149,14 +149,14 @@ def _control(chunk: Chunk, cursor_: str) -> bytes:
     return _encode(said)
 
 
-def _unbroken(frames: Iterator[bytes]) -> Iterator[bytes]:
+def _unbroken(frames: Iterator[bytes], request_id: str) -> Iterator[bytes]:
     """Once begun, an answer can only end: the reader comes back with its offset and is told then."""
     try:
         yield from frames
     except BatonError as error:
-        logger.warning("an event stream ended early", reason=error.detail)
+        logger.warning("an event stream ended early", reason=error.detail, request_id=request_id)
     except Exception:  # noqa: BLE001 - an edge: nothing after the first byte can be answered
-        logger.exception("an event stream broke")
+        logger.exception("an event stream broke", request_id=request_id)
 
 
 def _headers(next_: Offset, *, up_to_date: bool, closed: bool) -> dict[str, str]:

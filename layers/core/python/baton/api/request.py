@@ -44,6 +44,11 @@ class Request:
         self._headers: Mapping[str, str] = event.get("headers") or {}
 
     @property
+    def id(self) -> str:
+        """The gateway's name for this request."""
+        return str(self._event["requestContext"]["requestId"])
+
+    @property
     def run_id(self) -> str:
         """The path's run id. Raises NotFound for what can be none."""
         given = (self._event.get("pathParameters") or {}).get("id")
