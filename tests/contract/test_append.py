@@ -245,3 +245,16 @@ def test_only_a_true_closes_and_so_is_refused(api: Lambdas, value: str):
     event, match = api.event("POST", f"/v1/runs/{run['id']}/stream", {"type": "x"})
     event["headers"]["stream-closed"] = value
     assert api.module(match.function.name).handler(event, None)["statusCode"] == 204
+
+
+def test_a_warm_container_appends_to_the_present_life_of_an_id_used_again(api: Lambdas, house: House):
+    api.start(run_id="again")
+    api.append("again", {"type": "past"})  # this container remembers where that log ended
+    other = Lambdas(house.container())
+    other.finish("again")
+    other.call("DELETE", "/v1/runs/again")
+    assert api.append("again").status == 404
+    other.start(run_id="again")
+    assert api.append("again", {"type": "present"}).status == 204
+    for container in (api, other):
+        assert [message["type"] for message in container.read("again").json] == ["start", "present"]

@@ -106,6 +106,13 @@ def test_after_a_resume_a_fence_is_required(api: Lambdas):
     assert _finish(api, run["id"], {"status": "completed"}, baton_attempt="2").json["finished"] is True
 
 
+def test_a_pending_run_is_finished_under_its_attempt_alone(api: Lambdas):
+    run = api.start(mode="queued")
+    refused = _finish(api, run["id"], {"status": "completed"})
+    assert (refused.slug, refused.json["run"]) == ("in-flight", run)
+    assert _finish(api, run["id"], {"status": "completed"}, baton_attempt="1").json["finished"] is True
+
+
 def test_a_tail_given_with_an_append_may_come_back_with_the_finish(api: Lambdas):
     run = api.start()
     tail = api.append(run["id"]).headers["baton-tail"]
