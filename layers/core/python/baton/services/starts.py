@@ -56,7 +56,7 @@ class Starts:
                     self._lookup.remember(command.namespace, born.run.id, tail)
                 return Started(self._details.after(born.run, tail, input_=command.input), True, tail)
             at_id, at_key = self._standing(command.namespace, born.run.id, key_id)
-            existing = self._made_by_key(command.namespace, at_key)
+            existing = self._made_by_key(command.namespace, key_id, at_id, at_key)
             if existing is not None:
                 check_same_start(existing, command)
                 try:
@@ -64,8 +64,6 @@ class Starts:
                 except NotFound:
                     continue  # deleted meanwhile: its key is free again
             if born.run.id != key_id and isinstance(at_id, Run) and self._lives(at_id):
-                if _made(at_id, at_key):
-                    continue  # the key's own, and gone since it was read
                 raise RunExists(f"run {at_id.id!r} exists", run=at_id)
             creation = self._over(creation, at_id, at_key if creation.alias_id else None)
             self._context.stand_back(round_)
@@ -125,8 +123,15 @@ class Starts:
             lambda: runs.get(namespace, run_id), lambda: runs.get(namespace, key_id)
         )
 
-    def _made_by_key(self, namespace: str, at_key: Run | Alias | None) -> Run | None:
-        """The live run that the key made: itself, or the one its alias leads to, in the same life."""
+    def _made_by_key(
+        self, namespace: str, key_id: str | None, at_id: Run | Alias | None, at_key: Run | Alias | None
+    ) -> Run | None:
+        """The live run that the key made: itself, or the one its alias leads to, in the same life.
+
+        The row is asked first, which names its alias: of two reads at once that of the alias may be the older.
+        """
+        if key_id is not None and isinstance(at_id, Run) and at_id.alias_id == key_id and self._lives(at_id):
+            return at_id
         if isinstance(at_key, Run):
             return at_key if self._lives(at_key) else None
         if at_key is None:
@@ -161,8 +166,3 @@ class Starts:
 
     def _lives(self, run: Run) -> bool:
         return not run.expired(self._context.clock.now())
-
-
-def _made(run: Run, at_key: Run | Alias | None) -> bool:
-    """Whether the alias at a key leads to this life of a run."""
-    return isinstance(at_key, Alias) and (at_key.run_id, at_key.birth) == (run.id, run.birth)
