@@ -59,8 +59,8 @@ def _resume(**given: Any) -> Act:
     return lambda _world, container: asking.resume(container, ID, **given)
 
 
-def _start(**given: Any) -> Act:
-    return lambda _world, container: asking.start(container, **given)
+def _start(*input_: Any, **given: Any) -> Act:
+    return lambda _world, container: asking.start(container, *input_, **given)
 
 
 def _delete(_world: World, container: Container) -> None:
@@ -206,6 +206,12 @@ def _stale(_world: World, container: Container) -> None:
     asking.fail(container, ID)
 
 
+def _past(world: World, container: Container) -> None:
+    _stale(world, container)
+    asking.delete(container, ID)
+    world.clock.advance(1)
+
+
 def _silent(world: World, container: Container) -> None:
     asking.running(container, run_id=ID, inactivity_timeout_seconds=60)
     world.clock.advance(61)
@@ -265,6 +271,9 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
     ),
     "the same start twice, by both": lambda: Meeting(
         {"a": _start(**KEYED), "b": _start(**KEYED)}, one_run_two_answers, before=lambda *_: None
+    ),
+    "the same start twice, over a deleted run": lambda: Meeting(
+        {"a": _start("again", **KEYED), "b": _start("again", **KEYED)}, one_run_two_answers, before=_past
     ),
     "one key, two bodies": lambda: Meeting(
         {"a": _start(key="k"), "b": _start(**KEYED)}, one_of_two_bodies, before=lambda *_: None

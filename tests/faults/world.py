@@ -152,11 +152,11 @@ def _raw(item: Any) -> dict[str, Any]:
 
 
 def _retries() -> Any:
-    # What baton.store.dynamo sets up; the seam hands this client to every container.
+    # What baton.store.dynamo sets up, but that all containers share this client: the seam hands it to them.
     return Config(
         connect_timeout=2,
         read_timeout=6,
-        max_pool_connections=50,
+        max_pool_connections=100,
         parameter_validation=False,
         retries={"total_max_attempts": 4, "mode": "standard"},
     )

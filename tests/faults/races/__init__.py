@@ -1,0 +1,1 @@
+"""Races of real threads against DynamoDB Local: moto proves none."""
