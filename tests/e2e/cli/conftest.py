@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -43,19 +44,21 @@ def baton(stack, monkeypatch):
 def baton_process(stack):
     """Run a command line to its end against the stack, as a process of its own."""
 
-    def baton_process(*args, url=None, expect=0):
+    def baton_process(*args, url=None, expect=0, seconds=GUARD_SECONDS):
         done = subprocess.run(
             [sys.executable, "-m", "baton_sdk.cli", *args],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=GUARD_SECONDS,
+            timeout=seconds,
             env=environment(url or stack.url),
         )
         # Decoded here, not by the pipe, which would make every line's end the same.
-        done.stdout = done.stdout.decode(errors="backslashreplace")
-        done.stderr = done.stderr.decode(errors="backslashreplace")
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done
+        said = SimpleNamespace(
+            stdout=done.stdout.decode(errors="backslashreplace"),
+            stderr=done.stderr.decode(errors="backslashreplace"),
+        )
+        assert done.returncode == expect, said
+        return said
 
     return baton_process
 

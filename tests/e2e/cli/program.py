@@ -22,11 +22,13 @@ class Program:
             errors="backslashreplace",
             env=env,
         )
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._in, self._out, self._err = (pipe for pipe in pipes if pipe is not None)
         self._grown = threading.Condition()
         self._over = 0
         self._readers = [
             threading.Thread(target=self._read, args=pair, daemon=True)
-            for pair in ((self._process.stdout, self.out), (self._process.stderr, self.err))
+            for pair in ((self._out, self.out), (self._err, self.err))
         ]
         for reader in self._readers:
             reader.start()
@@ -41,8 +43,11 @@ class Program:
             self._grown.notify_all()
 
     def say(self, text):
-        self._process.stdin.write(text)
-        self._process.stdin.flush()
+        self._in.write(text)
+        self._in.flush()
+
+    def say_no_more(self):
+        self._in.close()
 
     def hear(self, text, stream="out"):
         """Wait until the output (or ``err``) has a line with ``text``."""
@@ -68,6 +73,6 @@ class Program:
         self._process.wait()
         for reader in self._readers:
             reader.join(GUARD_SECONDS)
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for pipe in (self._in, self._out, self._err):
             with suppress(BrokenPipeError):
                 pipe.close()

@@ -3,10 +3,14 @@ signal."""
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
 import sys
 
 import pytest
+
+from tests.e2e.cli.conftest import environment
 
 PY = (sys.executable, "-u", "-c")
 # Says what it hears, so that the test decides when it goes on; ends at the end of its input.
@@ -194,7 +198,7 @@ def test_the_network_may_go_away_and_no_line_is_lost_or_doubled(launch, client, 
         if outage == 0:
             job.hear("the output is kept", "err")
         wire.up()
-    job._process.stdin.close()
+    job.say_no_more()
     assert job.wait() == 0
     events = list(client.follow(run_id))
     assert output(events) == "up\n" + "".join(f"heard {word}\n" for word in said)
@@ -208,7 +212,7 @@ def test_a_command_that_ends_while_the_network_is_away_is_settled_when_it_is_bac
     job.hear("up")
     wire.cut()
     job.say("last words\n")
-    job._process.stdin.close()
+    job.say_no_more()
     job.hear("the output is kept", "err")
     wire.up()
     assert job.wait() == 0
@@ -227,9 +231,30 @@ def test_a_server_that_stays_away_is_given_up_after_the_patience(launch, wire, r
     job.hear("is not settled", "err")
 
 
-def test_json_lines_tell_the_whole_story(baton, run_id):
-    import json
+def test_a_third_interrupt_leaves_at_once_though_nobody_can_be_told(launch, wire, run_id):
+    job = launch("exec", "--run-id", run_id, "--", *PY, STUBBORN.replace("SIGTERM", "SIGINT"), url=wire.url)
+    job.hear("up")
+    wire.cut()
+    job.signal(signal.SIGINT)
+    job.hear("no")
+    job.signal(signal.SIGINT)
+    job.hear("trying again", "err")
+    job.signal(signal.SIGINT)
+    assert job.wait() == 130
+    job.hear("is not settled", "err")
 
+
+def test_a_reader_of_the_output_who_leaves_does_not_end_the_run(client, run_id, stack):
+    exec_ = f"{sys.executable} -m baton_sdk.cli exec -q --run-id {run_id} -- seq 20000"
+    piped = f"{exec_} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", piped], capture_output=True, text=True, timeout=60, env=environment(stack.url)
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert output(client.follow(run_id)).endswith("19999\n20000\n")
+
+
+def test_json_lines_tell_the_whole_story(baton, run_id):
     done = baton(
         "exec", "--json", "--run-id", run_id, "--", "sh", "-c", "echo out; echo err >&2; exit 2", expect=2
     )

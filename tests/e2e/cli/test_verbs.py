@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
 import sys
 
 import pytest
+
+from tests.e2e.cli.conftest import environment
 
 
 def document(done):
@@ -123,10 +126,6 @@ def test_a_reader_who_has_seen_enough_ends_a_tail_in_silence(baton, client, run_
             log.emit("note", {"number": number})
     client.finish(run_id, "completed", attempt=1)
     piped = f"{sys.executable} -m baton_sdk.cli tail {run_id} | head -2; exit ${{PIPESTATUS[0]}}"
-    import subprocess
-
-    from tests.e2e.cli.conftest import environment
-
     done = subprocess.run(
         ["bash", "-c", piped], capture_output=True, text=True, timeout=60, env=environment(stack.url)
     )
@@ -162,5 +161,5 @@ def test_dev_serves_until_interrupted(launch):
 
 @pytest.mark.slow
 def test_the_demo_plays_to_its_end(baton_process):
-    told = document(baton_process("demo", "--json"))
+    told = document(baton_process("demo", "--json", seconds=240))
     assert told["ok"] and told["resumed"]["attempts"] == 2

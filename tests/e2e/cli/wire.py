@@ -16,7 +16,7 @@ class Wire:
         self._port = _free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._lock = threading.Lock()
-        self._listener = None
+        self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
 
     def __enter__(self):
@@ -38,9 +38,11 @@ class Wire:
     def cut(self):
         """Every connection breaks, with whatever it carried; new ones are refused."""
         with self._lock:
-            gone, self._open = self._open | {self._listener}, set()
+            gone, self._open = self._open, set()
+            if self._listener is not None:
+                gone.add(self._listener)
             self._listener = None
-        for each in gone - {None}:
+        for each in gone:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 import pytest
@@ -42,8 +43,8 @@ def service() -> Service:
 def connect(clock: Clock) -> Iterator[Callable[..., Client]]:
     clients = []
 
-    def connect(handler: Callable[[httpx.Request], httpx.Response], **options: object) -> Client:
-        defaults = {
+    def connect(handler: Callable[[httpx.Request], httpx.Response], **options: Any) -> Client:
+        defaults: dict[str, Any] = {
             "retry": clock.policy(),
             "patient": clock.policy(attempts=None),
             "transport": httpx.MockTransport(handler),

@@ -126,7 +126,7 @@ def test_a_refusal_is_raised_at_once(client, service):
 def test_a_missing_event_is_an_error_not_a_silence(client, service):
     fill(service, 6)
     del service.log[3]
-    seen = []
+    seen: list[int] = []
     with pytest.raises(baton_sdk.LogGap, match="from event 2 to 4"):
         seen.extend(event.seq for event in client.follow("r1"))
     assert seen == [] or seen == [0, 1, 2]

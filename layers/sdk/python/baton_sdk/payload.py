@@ -12,6 +12,8 @@ KB = 1024
 MAX_BYTES = 256 * KB
 """The limit of an input, an output with its error, one event, and all events of one append."""
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
 
 def encode(value: Any, *, what: str = "payload") -> bytes:
     """Canonical JSON (keys sorted, no spaces, UTF-8): what is measured and sent.
@@ -19,8 +21,7 @@ def encode(value: Any, *, what: str = "payload") -> bytes:
     Raises InvalidRequest for what JSON has no words for: NaN, Infinity, lone surrogates, cycles, other types.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-        return text.encode()
+        return _CANONICAL.encode(value).encode()
     except UnicodeEncodeError as exc:
         raise InvalidRequest(f"{what}: a lone surrogate is not text") from exc
     except RecursionError as exc:

@@ -16,6 +16,7 @@ from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.transport import Transport
 
 TYPE = re.compile(r"[a-z][a-z0-9._-]{0,63}")
+_EVENT = b'{"data":%b,"type":"%b"}'
 BATONS_OWN = frozenset({"start", "claimed", "cancel", "suspended", "woken", "resumed", "closing", "end"})
 
 
@@ -89,15 +90,16 @@ class Writer:
             raise InvalidRequest(
                 f"{type!r} is not a type a driver may write: {TYPE.pattern}, and not Baton's own"
             )
-        event = {"type": type} if data is None else {"type": type, "data": data}
-        size = len(payload.encode(data, what=f"data of {type!r}"))
-        if size > self._max_event_bytes:
+        encoded = payload.encode(data, what=f"data of {type!r}")
+        if len(encoded) > self._max_event_bytes:
             raise PayloadTooLarge(
                 f"an event's data may have {self._max_event_bytes} bytes of canonical JSON, "
-                f"this {type!r} has {size}"
+                f"this {type!r} has {len(encoded)}"
             )
+        # The type is plain ASCII by its pattern: nothing in it needs escaping.
+        body = b'{"type":"%b"}' % type.encode() if data is None else _EVENT % (encoded, type.encode())
         try:
-            self._outbox.put(Entry(payload.encode(event), size))
+            self._outbox.put(Entry(body, len(encoded)))
         except Closed:
             raise InvalidRequest("this writer is closed") from None
 
@@ -109,15 +111,23 @@ class Writer:
         """Flush and stop. Raises what stopped the sending; a second close does nothing new."""
         try:
             self._outbox.flush()
-        finally:
-            self._outbox.close()
-            self._thread.join()
+        except BatonError:
+            self._end()
+            raise
+        except BaseException:
+            self.abort()  # someone in a hurry: the thread may be in the middle of an outage
+            raise
+        self._end()
 
     def abort(self) -> None:
         """Give up what is not in the log yet: for someone who can't wait any longer. ``close`` then
         raises."""
         self._outbox.fail(InvalidRequest("the writer was aborted before everything was in the log"))
         self._stop.set()
+
+    def _end(self) -> None:
+        self._outbox.close()
+        self._thread.join()
 
     def _send_all(self) -> None:
         try:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from baton_sdk import Client
 from baton_sdk.cli import session as cli_session
 from baton_sdk.cli.app import app
-from baton_sdk.cli.exec.command import workflow_name
+from baton_sdk.cli.exec.command import spoken, workflow_name
 from baton_sdk.cli.values import json_value, moment
 from tests.unit.sdk.service import problem, run_json
 
@@ -25,14 +25,19 @@ VERBS = [
 
 
 @pytest.fixture
-def run(monkeypatch):
-    """Run a command line against a handler; ``run.requests`` are what it saw."""
+def requests():
+    return []
+
+
+@pytest.fixture
+def run(monkeypatch, requests):
+    """Run a command line against a handler; ``requests`` are what it saw."""
     for name in ("BATON_URL", "BATON_TOKEN", "BATON_NAMESPACE"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*args, answer=None, stdin=None):
         def handler(request):
-            run.requests.append(request)
+            requests.append(request)
             return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
 
         def client(self, **_):
@@ -44,7 +49,6 @@ def run(monkeypatch):
         monkeypatch.setattr(cli_session.Session, "client", client)
         return CliRunner().invoke(app, list(args), input=stdin)
 
-    run.requests = []
     return run
 
 
@@ -81,20 +85,20 @@ LIST = {"runs": [run_json("a"), run_json("b", state="failed", tags=["x", "y"])]}
         ],
     ],
 )
-def test_global_options_work_before_and_after_the_verb(args, run):
+def test_global_options_work_before_and_after_the_verb(args, run, requests):
     result = run(*args, answer=LIST)
     assert json.loads(result.stdout) == LIST
-    (request,) = run.requests
+    (request,) = requests
     assert request.url.host == "svc"
     assert (request.headers["authorization"], request.headers["baton-namespace"]) == ("Bearer t", "n")
 
 
-def test_an_option_outranks_the_environment(run, monkeypatch):
+def test_an_option_outranks_the_environment(run, monkeypatch, requests):
     monkeypatch.setenv("BATON_URL", "http://from-env")
     monkeypatch.setenv("BATON_TOKEN", "from-env")
     run("--token", "given", "runs", "list", answer=LIST)
-    assert run.requests[0].url.host == "from-env"
-    assert run.requests[0].headers["authorization"] == "Bearer given"
+    assert requests[0].url.host == "from-env"
+    assert requests[0].headers["authorization"] == "Bearer given"
 
 
 def test_in_a_pipe_a_list_is_tab_separated_without_colour(run):
@@ -142,9 +146,9 @@ def test_a_refusal_as_json(run):
         ["runs", "list", "--since", "yesterday"],
     ],
 )
-def test_wrong_usage_is_exit_2_and_reaches_nobody(args, run):
+def test_wrong_usage_is_exit_2_and_reaches_nobody(args, run, requests):
     assert run(*args).exit_code == 2
-    assert run.requests == []
+    assert requests == []
 
 
 @pytest.mark.parametrize(("state", "code"), [("completed", 0), ("failed", 1), ("running", 1)])
@@ -173,32 +177,32 @@ def test_a_resume_that_was_not_possible_is_exit_1_and_says_why(run):
     assert "not resumed" in result.stderr
 
 
-def test_a_key_that_has_run_before_runs_nothing_again(run):
+def test_a_key_that_has_run_before_runs_nothing_again(run, requests):
     done = run_json(state="failed", code=7)
     result = run("exec", "--key", "k", "--", "false", answer={"run": done, "started": False})
     assert result.exit_code == 7
-    assert len(run.requests) == 1
+    assert len(requests) == 1
 
 
-def test_a_key_whose_run_is_under_way_is_not_run_beside_it(run):
+def test_a_key_whose_run_is_under_way_is_not_run_beside_it(run, requests):
     result = run("exec", "--key", "k", "--", "true", answer={"run": run_json(), "started": False})
     assert result.exit_code == 1
     assert "not started again" in result.stderr
-    assert len(run.requests) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(
     "over", [{"state": "failed"}, {"state": "pending"}, {"lease": {"worker_id": "w", "expires_at": None}}]
 )
-def test_a_run_that_is_not_ours_to_drive_is_not_driven(over, run):
+def test_a_run_that_is_not_ours_to_drive_is_not_driven(over, run, requests):
     result = run("exec", "--run", "r1", "--", "true", answer={"run": run_json(**over)})
     assert result.exit_code == 1
-    assert [request.method for request in run.requests] == ["GET"]
+    assert [request.method for request in requests] == ["GET"]
 
 
-def test_a_command_that_does_not_exist_starts_nothing(run):
+def test_a_command_that_does_not_exist_starts_nothing(run, requests):
     assert run("exec", "--", "no-such-command").exit_code == 127
-    assert run.requests == []
+    assert requests == []
 
 
 @pytest.mark.parametrize(
@@ -215,13 +219,17 @@ def test_a_workflow_is_named_by_its_command(cmd, name):
     assert workflow_name(cmd) == name
 
 
-def test_payloads_inline_from_a_file_and_from_stdin(run, tmp_path):
+def test_a_command_line_that_is_no_text_can_still_be_told():
+    assert spoken(["cat", "caf\udcc3.txt", "ü"]) == ["cat", "caf\\xc3.txt", "ü"]
+
+
+def test_payloads_inline_from_a_file_and_from_stdin(run, tmp_path, requests):
     file = tmp_path / "input.json"
     file.write_text('{"from": "file"}')
     answer = {"run": run_json(), "started": True}
     for given, stdin in (('{"from": "inline"}', None), (f"@{file}", None), ("-", '{"from": "stdin"}')):
         assert run("start", "w", "--input", given, answer=answer, stdin=stdin).exit_code == 0
-    sent = [json.loads(request.content)["input"]["from"] for request in run.requests]
+    sent = [json.loads(request.content)["input"]["from"] for request in requests]
     assert sent == ["inline", "file", "stdin"]
 
 

@@ -102,7 +102,8 @@ def _clocks(client: Client, clock: Callable[[], float]) -> Verdict:
 def _authorised(client: Client) -> str:
     next(client.list(page_size=1), None)
     who = "with a token" if client.address.token else "without a token"
-    return f"may read namespace {client.address.namespace or 'of the token'} {who}"
+    namespace = client.address.namespace or ("the token's" if client.address.token else "default")
+    return f"may read namespace {namespace} {who}"
 
 
 def _contract(client: Client) -> str:

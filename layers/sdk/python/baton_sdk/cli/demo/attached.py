@@ -14,6 +14,7 @@ from baton_sdk.errors import BatonError, Fault
 from baton_sdk.log import START, Event
 
 PATIENCE_SECONDS = 60.0
+STOP_SECONDS = 10.0
 
 
 class Exec:
@@ -42,6 +43,7 @@ class Exec:
             cwd=cwd,
             env={**os.environ, **env},
             text=True,
+            start_new_session=True,
         )
         self._errors: list[str] = []
         self._readers = [
@@ -71,7 +73,12 @@ class Exec:
 
     def stop(self) -> None:
         """End it, if it still runs."""
-        if self._process.poll() is None:
+        if self._process.poll() is not None:
+            return
+        self._process.terminate()  # which it passes on: nothing is left behind
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 

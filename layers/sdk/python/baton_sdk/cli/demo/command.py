@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -28,6 +29,7 @@ def demo(session: Session) -> None:
     root = checkout()
     console = session.out.notes if session.out.as_json else session.out.console
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in order, as by Ctrl-C
     with tempfile.TemporaryDirectory(prefix="baton-demo-") as scratch, own_stack(root) as (url, took):
         console.print(Text(f"The local stack serves at {url} after {took:.1f} s", style="bold"))
         script = Script(console, url, root, Path(scratch))

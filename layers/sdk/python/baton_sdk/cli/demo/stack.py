@@ -31,7 +31,14 @@ def own_stack(root: Path) -> Iterator[tuple[str, float]]:
     with tempfile.TemporaryFile() as said:
         began = time.monotonic()
         process = subprocess.Popen(
-            command, env=stack_environment(root), cwd=root, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            command,
+            env=stack_environment(root),
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            # A Ctrl-C is the demo's: it ends what still runs, and then the stack.
+            start_new_session=True,
         )
         try:
             _wait_until_serving(url, process)

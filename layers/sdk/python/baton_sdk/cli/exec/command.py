@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ def execute(
         else:
             started = client.start(
                 workflow or workflow_name(cmd),
-                input={"command": list(cmd)} if payload is None else payload,
+                input={"command": spoken(cmd)} if payload is None else payload,
                 run_id=run_id,
                 context_ref=context_ref,
                 tags=tag or (),
@@ -90,6 +91,11 @@ def workflow_name(cmd: Sequence[str]) -> str:
     """The command's own name as a workflow's: what a workflow's name can't have becomes a dash."""
     name = re.sub(r"[^A-Za-z0-9._:/-]", "-", command_name(cmd)).lstrip("._:/-")
     return name[:128] or "command"
+
+
+def spoken(cmd: Sequence[str]) -> list[str]:
+    """A command line as text: what is no UTF-8 in it comes out as ``\\xNN``."""
+    return [os.fsencode(word).decode("utf-8", "backslashreplace") for word in cmd]
 
 
 def _drive(

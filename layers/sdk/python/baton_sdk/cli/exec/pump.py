@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO
@@ -38,8 +38,11 @@ class _Stream:
         try:
             self.through.write(data)
             self.through.flush()
-        except (BrokenPipeError, ValueError):
-            self.through = None  # whoever read us has gone; the log goes on
+        except BrokenPipeError:
+            # Whoever read us has gone; the log goes on, and the interpreter's own flush at exit stays silent.
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self.through.fileno())
+            self.through = None
 
 
 class Pump:
@@ -50,7 +53,7 @@ class Pump:
         self,
         child: Child,
         emit: Emit,
-        through: dict[str, IO[bytes]],
+        through: Mapping[str, IO[bytes]],
         *,
         drain_seconds: float,
         clock: Callable[[], float] = time.monotonic,
