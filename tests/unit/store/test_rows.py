@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
 from baton.domain.names import id_from_key
+from baton.domain.payload import digest
 from baton.domain.run import CancelRequest, Ending, Lease, Run, TriggeredBy
 from baton.domain.states import Mode, State
 from baton.store.rows import (
@@ -110,7 +111,7 @@ FULL = Run(
     started_at=MIDNIGHT + 123,
     inactivity_timeout_seconds=86_400,
     input=b"x" * 512,
-    start_body="0" * 32,
+    start_body=digest(b"start"),
     due_at=MIDNIGHT + 86_400_123,
 )
 ENDED = replace(
@@ -125,8 +126,8 @@ ENDED = replace(
         signal="SIGKILL",
         resumable=True,
         session_ref="session-0123456789",
-        key="0" * 32,
-        body="1" * 32,
+        key=digest(b"key"),
+        body=digest(b"body"),
     ),
 )
 
@@ -137,10 +138,10 @@ ENDED = replace(
         FULL,
         ENDED,
         replace(FULL, cancel=CancelRequest(MIDNIGHT, "no longer wanted")),
-        replace(FULL, alias_id=id_from_key("r", "k"), context_ref="ticket-4711", agent_id="agent-1"),
-        replace(ENDED, attempt=2, resume_key="2" * 32),
+        replace(ENDED, alias_id=id_from_key("r", "k"), context_ref="ticket-4711", agent_id="agent-1"),
+        replace(ENDED, attempt=2, resume_key=digest(b"resume")),
     ],
-    ids=["running", "settled", "cancel latched", "with key, id and context", "resumed and settled"],
+    ids=["running", "settled", "cancel latched", "with key, id and context, settled", "resumed and settled"],
 )
 def test_a_row_with_512_bytes_of_input_stays_within_one_write_unit(run):
     assert item_size(run_item(run, 8).serialize()) <= 1024
