@@ -36,7 +36,8 @@ def decide_cancel(
     reason. Raises IdempotencyMismatch when the first one's key comes with another body.
     """
     first = run.cancel
-    if first is not None and first.key is not None and first.key == command.key and first.body != command.body:
+    same_key = first is not None and first.key is not None and first.key == command.key
+    if first is not None and same_key and first.body != command.body:
         raise IdempotencyMismatch("this Idempotency-Key cancelled the run with another body", run=run)
     asked = Command.FORCE_CANCEL if command.force else Command.CANCEL
     if cell(asked, run.state).verdict is not Verdict.ACT:

@@ -58,7 +58,7 @@ def canonical(value: Any) -> bytes:
 
 
 def digest(canonical_body: bytes) -> str:
-    """What tells one body from another under the same idempotency key: 22 characters, for a row holds some."""
+    """What tells one body from another under the same idempotency key: 22 characters, as a row holds some."""
     sum_ = hashlib.sha256(canonical_body).digest()
     return base64.urlsafe_b64encode(sum_[:16]).decode().rstrip("=")
 

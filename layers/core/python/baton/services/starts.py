@@ -128,7 +128,7 @@ class Starts:
     ) -> Run | None:
         """The live run that the key made: itself, or the one its alias leads to, in the same life.
 
-        The row is asked first, which names its alias: of two reads at once that of the alias may be the older.
+        The row is asked first, which names its alias: of two reads at once the alias may be the older one.
         """
         if key_id is not None and isinstance(at_id, Run) and at_id.alias_id == key_id and self._lives(at_id):
             return at_id
