@@ -150,31 +150,31 @@ class _Collected:
         """Entry 0, as the row has it."""
         if self.next.index:
             raise _never_was()
-        self._add(said, self._run.created_at, 1)
+        self._add(said, self._bytes(said), rfc3339(self._run.created_at), 1, 0)
         self.next = Offset(1)
 
     def add(self, item: LogItem) -> bool:
         """An item's entries from the reader's index on; False when the answer is full before its end."""
-        entries = unpack(item.body)
-        index = self.next.index
-        if index >= item.count:
+        entries, ts = unpack(item.body), rfc3339(item.ts)
+        first = self.next.index
+        if first >= item.count:
             raise _never_was()
-        while index < item.count:
-            if self.messages and self._size + self._bytes(entries[index]) > MAX_ANSWER:
+        for index, said in enumerate(entries[first:], first):
+            size = self._bytes(said)
+            if self.messages and self._size + size > MAX_ANSWER:
                 self.full = True
                 self.next = Offset(item.slot, index)
                 return False
-            self._add(entries[index], item.ts, item.header.attempt, seq=item.slot + index)
-            index += 1
+            self._add(said, size, ts, item.header.attempt, item.slot + index)
         self.next = Offset(item.slot + item.count)
         return True
 
-    def _add(self, said: Entry, ts: Millis, attempt: int, seq: int = 0) -> None:
-        self._size += self._bytes(said)
-        self.messages.append(Message(self._run.id, seq, attempt, said.type, rfc3339(ts), said.data))
+    def _add(self, said: Entry, size: int, ts: str, attempt: int, seq: int) -> None:
+        self._size += size
+        self.messages.append(Message(self._run.id, seq, attempt, said.type, ts, said.data))
 
     def _bytes(self, said: Entry) -> int:
-        return ENVELOPE + len(self._run.id) + len(said.type) + len(bytes(said.data))
+        return ENVELOPE + len(self._run.id) + len(said.type) + memoryview(said.data).nbytes
 
 
 def _never_was() -> InvalidRequest:

@@ -17,7 +17,7 @@ from pynamodb.models import Model
 from baton.domain.clock import Millis
 from baton.domain.log import Header, Tail
 from baton.domain.offset import MAX_SLOT, SLOT_DIGITS
-from baton.errors import PayloadTooLarge
+from baton.errors import PayloadTooLarge, Unavailable
 from baton.store.dynamo import Dynamo, Raw, Table, Write
 from baton.store.schema import LOG
 
@@ -104,8 +104,17 @@ class LogStore:
     def append(self, write: Write) -> bool:
         """Carry out one put: whether the item stands (also when it stood already, by a reply that was
         lost)."""
+        return self.taken(write) is None
+
+    def taken(self, write: Write) -> LogItem | None:
+        """Carry out one put: None when the item stands, else the other one that stands in its slot."""
         clash = self._dynamo.write(write)
-        return clash is None or is_own(write, clash.existing[0])
+        if clash is None or is_own(write, clash.existing[0]):
+            return None
+        standing = clash.existing[0]
+        if standing is None:
+            raise Unavailable("the log changes faster than it can be read")
+        return _item(standing)
 
     def newest(self, namespace: str, log: str, *, consistent: bool) -> LogItem | None:
         """The newest item of the newest life of ``log``."""
@@ -155,16 +164,17 @@ def _slot_key(birth: str, slot: int) -> str:
 
 
 def _item(raw: Raw) -> LogItem:
-    row = LogRow.from_raw_data(raw)
-    birth, slot = row.s.split("#")
+    # Not by the model: a replay reads thousands of them, and that would be half of its time.
+    birth, slot = raw["s"]["S"].split("#")
+    body = raw["b"]["B"]
     return LogItem(
         birth=birth,
         slot=int(slot),
-        count=int(row.units),
-        header=_headers.decode(row.header),
-        ts=int(row.ts),
-        nonce=row.nonce,
-        body=zlib.decompress(row.body) if row.codec == DEFLATE else row.body,
+        count=int(raw["n"]["N"]),
+        header=_headers.decode(raw["h"]["S"]),
+        ts=int(raw["t"]["N"]),
+        nonce=raw["w"]["S"],
+        body=zlib.decompress(body) if "z" in raw else body,
     )
 
 
