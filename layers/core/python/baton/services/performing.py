@@ -19,6 +19,8 @@ from baton.store.runs import Changed
 
 ROUNDS = 12
 SLOTS_LOST_BEFORE_CLOSING = 3
+CHASE = 6
+"""Slots that a ``closing`` runs after a busy appender before it looks anew where the log ends."""
 
 V = TypeVar("V")
 
@@ -77,7 +79,8 @@ class Performer:
                 return Performed(step.run, after, changed=True, outcome=outcome, verdict=None)
             tail = None
             slots_lost += changed is Changed.SLOT_TAKEN
-            if outcome is not None and slots_lost == SLOTS_LOST_BEFORE_CLOSING:
+            if outcome is not None and slots_lost >= SLOTS_LOST_BEFORE_CLOSING:
+                slots_lost = 0
                 self._ask_to_wait(namespace, run_id)
             else:
                 self._context.stand_back(round_)
@@ -128,17 +131,20 @@ class Performer:
 
     def _ask_to_wait(self, namespace: str, run_id: str) -> None:
         """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from
-        settling."""
+        settling. He puts without reading, so this runs after him slot by slot, by what each slot lost shows."""
         context = self._context
         for _ in range(ROUNDS):
             run, tail, _newest = self._lookup.sight(namespace, run_id)
-            if run.state.terminal:
-                return
-            until = context.clock.now() + millis(CLOSING_SECONDS)
-            item = self._item(tail, [entry("closing", {})], tail.header.closing(until))
-            if context.log.append(context.log.put(namespace, run_id, item)):
-                self._lookup.forget(namespace, run_id)
-                return
+            for _ in range(CHASE):
+                if tail.header.closed or tail.header.attempt != run.attempt:
+                    return
+                until = context.clock.now() + millis(CLOSING_SECONDS)
+                item = self._item(tail, [entry("closing", {})], tail.header.closing(until))
+                standing = context.log.taken(context.log.put(namespace, run_id, item))
+                if standing is None:
+                    self._lookup.forget(namespace, run_id)
+                    return
+                tail = standing.tail(fenced=run.fenced, seen_at=tail.seen_at)
 
     def _item(self, tail: Tail, entries: list[Entry], header: Header) -> LogItem:
         return LogItem(
