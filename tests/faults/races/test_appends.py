@@ -21,13 +21,15 @@ BEFORE_THE_END = 150
 class Speaker:
     """One thread's voice: it appends until the run is over, sending every third batch again as after a lost reply."""
 
-    def __init__(self, world: Any, container: Any, run_id: str, name: str, enough: Event, *, producer: bool) -> None:
+    def __init__(self, world: Any, container: Any, run_id: str, name: str, enough: Event, stop: Event, *, producer: bool) -> None:
         self.acknowledged: list[str] = []
         self._world, self._container, self._run_id = world, container, run_id
-        self._name, self._enough, self._producer = name, enough, producer
+        self._name, self._enough, self._stop, self._producer = name, enough, stop, producer
 
     def speak(self) -> None:
         for seq in count():
+            if self._stop.is_set():
+                return
             producer = Producer(self._name, 0, seq) if self._producer else None
             mark = f"{self._name} {seq:05d}"
             try:
@@ -47,19 +49,22 @@ class Speaker:
 def test_every_acknowledged_append_is_in_the_log_once_and_nothing_follows_the_end(
     world: Any, container: Any, turn: int
 ) -> None:
-    containers = [container() for _ in range(CONTAINERS)]
+    finisher, *containers = [container() for _ in range(CONTAINERS + 1)]
     run_id = asking.running(containers[0])
-    enough = Event()
+    enough, stop = Event(), Event()
     speakers = [
         Speaker(
-            world, containers[n % CONTAINERS], run_id, f"s{n}", enough, producer=n < MAX_PRODUCERS
+            world, containers[n % CONTAINERS], run_id, f"s{n}", enough, stop, producer=n < MAX_PRODUCERS
         )
         for n in range(THREADS)
     ]
 
     def finish() -> Any:
-        assert enough.wait(60)
-        return asking.finish(container(), run_id, asking.an_outcome(output=turn, key="k"))
+        try:
+            assert enough.wait(60)
+            return asking.finish(finisher, run_id, asking.an_outcome(output=turn, key="k"))
+        finally:
+            stop.set()  # by now they are told that it is over, unless it is not
 
     *_, finished = at_once([*(speaker.speak for speaker in speakers), finish])
 

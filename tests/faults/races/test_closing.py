@@ -19,11 +19,11 @@ def test_a_finish_gets_through_to_a_busy_log_at_its_first_try(
 ) -> None:
     containers = [container() for _ in range(appenders + 1)]
     run_id = asking.running(containers[0])
-    busy = Event()
+    busy, stop = Event(), Event()
 
     def speak(mine: Any) -> None:
         try:
-            while True:
+            while not stop.is_set():
                 asking.append(world, mine, run_id, "again")
                 if len(world.said) > 20:
                     busy.set()
@@ -31,8 +31,11 @@ def test_a_finish_gets_through_to_a_busy_log_at_its_first_try(
             return
 
     def finish() -> Any:
-        assert busy.wait(60)
-        return asking.finish(containers[-1], run_id, asking.an_outcome(output=turn, key="k"))
+        try:
+            assert busy.wait(60)
+            return asking.finish(containers[-1], run_id, asking.an_outcome(output=turn, key="k"))
+        finally:
+            stop.set()
 
     *_, finished = at_once([*(lambda mine=mine: speak(mine) for mine in containers[:-1]), finish])
     assert finished.finished
