@@ -22,6 +22,7 @@ PLAYED: dict[str, tuple[str, Scene]] = {
     "list, page of 50": ("runs", scenes.listing(FEW)),
     "read at the end": ("stream", scenes.polling(TIMES)),
     "read 100 KB": ("stream", scenes.replaying(FEW, 10)),
+    "read 1 MB": ("stream", scenes.replaying(FEW, 100)),
     "cancel": ("control", scenes.cancelling(TIMES)),
     "sweep, nothing due": ("sweep", scenes.sweeping(FEW)),
 }
