@@ -108,6 +108,18 @@ def test_an_outage_longer_than_the_patience_ends_the_following_with_its_cause(co
     assert sum(clock.slept) <= 60
 
 
+def test_an_idle_hour_uses_up_no_patience(connect, service, clock):
+    fill(service, 2)
+
+    def idle_then_cut(request, handler):
+        clock.time += 3600
+        raise httpx.ReadError("connection reset")
+
+    service.faults.extend([idle_then_cut, faults.refused])
+    client = connect(service, patient=clock.policy(attempts=None, patience=60))
+    assert seqs(client.follow("r1")) == [0, 1]
+
+
 def test_without_a_bound_it_never_gives_up(client, service, clock):
     fill(service, 1)
     service.faults.extend([faults.refused] * 500)

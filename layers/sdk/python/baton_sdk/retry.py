@@ -22,7 +22,8 @@ Listener = Callable[[BaseException, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """Bounds of one operation's repeats. ``attempts`` or ``patience_seconds`` None means without that bound.
+    """Bounds of one operation's repeats. ``attempts`` or ``patience_seconds`` (from the first failure)
+    None means without that bound.
 
     ``sleep`` and ``clock`` (seconds, any zero) are there to be handed in by tests; by default the machine's.
     """
@@ -70,16 +71,19 @@ class RetryPolicy:
         return wait
 
     def _stop(self, event: threading.Event | None) -> Callable[[tenacity.RetryCallState], bool]:
-        began = self.clock()
+        failed_first: float | None = None
 
         def stop(state: tenacity.RetryCallState) -> bool:
+            # Asked after a failure only: an idle hour that ends in one has used up none of the patience.
+            nonlocal failed_first
+            failed_first = self.clock() if failed_first is None else failed_first
             if event is not None and event.is_set():
                 return True
             if self.attempts is not None and state.attempt_number >= self.attempts:
                 return True
             if self.patience_seconds is None:
                 return False
-            return self.clock() - began + state.upcoming_sleep > self.patience_seconds
+            return self.clock() - failed_first + state.upcoming_sleep > self.patience_seconds
 
         return stop
 
