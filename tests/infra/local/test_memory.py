@@ -199,3 +199,17 @@ def one_transaction(chance):
     }
     put_ = {"TableName": "runs", "Item": item(chance), "ConditionExpression": "attribute_not_exists(k)"}
     return "transact_write_items", {"TransactItems": [{"Put": put_}, {"Update": update}]}
+
+
+def test_stacks_of_one_process_may_nest():
+    with in_process():
+        outer = made()
+        with in_process():
+            transact(outer, "1")
+        transact(outer, "2")
+    assert Table.query.__name__ == "query"
+
+
+def transact(client, sort):
+    item = {"k": {"S": "a"}, "s": {"S": sort}}
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "log", "Item": item}}])
