@@ -1,4 +1,7 @@
-"""One stack for all that is thrown at it, its live reads short: nothing here waits for a real window."""
+"""Stacks for all that is thrown at them, one a module: DynamoDB in process is one for all who are in there.
+
+Tests share them: each brings its own run ids or namespace.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,42 @@ import pytest
 from infra.local.stack import Stack
 from infra.local.testing import running_stack
 
+PATIENCE = 60.0
 
-@pytest.fixture(scope="session")
-def stack() -> Iterator[Stack]:
-    """In this process, one per worker; tests share it, so each brings its own run ids or namespace."""
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet_metrics() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        with running_stack(long_poll_seconds=0.05, sse_window_seconds=0.05, poll_seconds=0.01) as running:
-            yield running
+        yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def stack(quiet_metrics: None) -> Iterator[Stack]:
+    """Its live reads are short: nothing waits for a real window."""
+    with running_stack(long_poll_seconds=0.05, sse_window_seconds=0.05, poll_seconds=0.01) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def http(stack: Stack) -> Iterator[httpx.Client]:
     """A client of it."""
-    with httpx.Client(base_url=stack.url, timeout=20) as client:
+    with httpx.Client(base_url=stack.url, timeout=PATIENCE) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def patient(quiet_metrics: None) -> Iterator[Stack]:
+    """Its event streams last as long as a test does."""
+    with running_stack(
+        sse_window_seconds=50, sse_comment_seconds=0.05, long_poll_seconds=5, poll_seconds=0.05
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(patient: Stack) -> Iterator[httpx.Client]:
+    """A client of the patient one, with room for a crowd."""
+    limits = httpx.Limits(max_connections=200)
+    with httpx.Client(base_url=patient.url, timeout=PATIENCE, limits=limits) as client:
         yield client
