@@ -1,7 +1,7 @@
 """A process that dies around its n-th DynamoDB call, and everything that follows from it.
 
-`points` runs an operation whole to count its calls, then yields it once for every call and `Mode`. `suffer` plays one
-point: fresh tables, set-up, the fault, recovery, and the invariants.
+`points` runs an operation whole to count its calls, then yields it once for every call and `Mode`. `suffer`
+plays one point: fresh tables, set-up, the fault, recovery, and the invariants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.faults.world import Container, House, World
 SHOWN = 5
 RECOVERY_SWEEPS = 2
 RECOVERY_SECONDS = 2 * 86_400
-"""Longer than any watchdog, grace and purge delay that a scenario sets: after it nothing may be left to do."""
+"""Longer than any watchdog, grace and purge delay of a scenario: after it nothing may be left to do."""
 
 
 class Mode(Enum):
@@ -76,8 +76,8 @@ class CrashPlan:
 class Scenario:
     """An operation to break. One instance lives through one point.
 
-    `prepare` sets up and gives the container the operation runs in; `act` is the operation, and again its retry, so
-    that it must not change what it sends; `verify` judges the answer that the client has in the end.
+    `prepare` sets up and gives the container the operation runs in; `act` is the operation, and again its
+    retry, so that it must not change what it sends; `verify` judges the answer the client has in the end.
     """
 
     world: World
@@ -122,8 +122,8 @@ class Point(NamedTuple):
 def points(name: str, scenario: Callable[[], Scenario], house: House, *, every: bool) -> Iterator[Point]:
     """The points of a scenario; what a dead process left is also looked at without a retry.
 
-    `every` call in every mode, or else only those that leave something different behind: a death between two writes
-    is the same wherever it is between them, and so is a reply that is lost to a reader.
+    `every` call in every mode, or else only those that leave something different behind: a death between two
+    writes is the same wherever it is between them, and so is a reply that is lost to a reader.
     """
     straight, pairs = _count(scenario, house, swapped=False)
     orders = [(False, straight)] + ([(True, _count(scenario, house, swapped=True)[0])] if pairs else [])
@@ -209,7 +209,7 @@ def survive(name: str, scenario: Callable[[], Scenario], house: House, *, every:
         played += 1
         try:
             suffer(point, house)
-        except Exception as failure:
+        except Exception as failure:  # noqa: BLE001 - all that broke is told together
             failure.add_note(str(point))
             broken.append(failure)
     print(f"{name}: {played} points")

@@ -1,8 +1,8 @@
-"""Containers that take turns, call by call: every order in which their DynamoDB calls can meet, one after another.
+"""Containers that take turns, call by call: every order in which their DynamoDB calls can meet.
 
-Each actor runs in a thread of its own and stands still before each of its calls until it is let go; only one moves at
-a time, so an order that broke something breaks it again. `explore` goes over all orders with few enough changes of
-turn: which is what nearly every race needs.
+Each actor runs in a thread of its own and stands still before each of its calls until it is let go; only one
+moves at a time, so an order that broke something breaks it again. `explore` goes over all orders with few
+changes of turn: which is what nearly every race needs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Actor:
             self.result = self._act()
         except BatonError as refused:
             self.result = Failed(refused)
-        except BaseException as fault:
+        except BaseException as fault:  # noqa: BLE001 - raised where the actor is stepped
             self._fault = fault
         self.at = None
         self._stopped.set()
@@ -97,7 +97,7 @@ class Race:
 
 
 def explore(race: Callable[[], Race], house: House, *, changes: int = 3) -> int:
-    """Play a race in every order with up to `changes` changes of turn that nothing forces: how many there were.
+    """Play a race in every order with up to `changes` unforced changes of turn; how many orders they were.
 
     Orders are walked depth first: a prefix of choices, then whoever is at it stays at it.
     """
@@ -123,16 +123,14 @@ class _Choice(NamedTuple):
 def _play(
     race: Race, world: World, prefix: list[str], changes: int, broken: list[Exception]
 ) -> list[_Choice]:
-    actors = {
-        name: Actor(name, container, act) for name, (container, act) in race.prepare(world).items()
-    }
+    actors = {name: Actor(name, container, act) for name, (container, act) in race.prepare(world).items()}
     trace: list[_Choice] = []
-    last: str | None = None
+    last = ""
     left = changes
     while waiting := [name for name, actor in actors.items() if actor.at is not None]:
         assert len(trace) < MAX_TURNS, "they never come to an end"
-        forced = last is None or last not in waiting
-        options = waiting if forced else [last, *(name for name in waiting if left and name != last)]
+        forced = last not in waiting
+        options = waiting if forced else sorted(waiting if left else [last], key=lambda name: name != last)
         taken = prefix[len(trace)] if len(trace) < len(prefix) else options[0]
         trace.append(_Choice(taken, options[options.index(taken) + 1 :]))
         left -= not forced and taken != last
@@ -140,7 +138,7 @@ def _play(
         actors[taken].step()
     try:
         race.verify(world, {name: actor.result for name, actor in actors.items()})
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - all that broke is told together
         failure.add_note("order: " + " ".join(choice.taken for choice in trace))
         broken.append(failure)
     return trace

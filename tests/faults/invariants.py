@@ -1,8 +1,8 @@
 """What must hold whatever died: read from the tables themselves, and then as a stranger to them would.
 
-I1 settled once per attempt. I2 the log gapless and immutable, `end` last, what was acknowledged in it once. I7 one
-key, one run. And that the due index, the expiry and the purges fit the rows. I6, I9 and the rest of I7 are judged by
-the scenarios, which know what was asked.
+I1 settled once per attempt. I2 the log gapless and immutable, `end` last, what was acknowledged in it once.
+I7 one key, one run. And that the due index, the expiry and the purges fit the rows. I6, I9 and the rest of I7
+are judged by the scenarios, which know what was asked.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def check_settled_once(run: Run, items: Sequence[LogItem]) -> None:
 
 
 def check_due(run: Run, raw: dict[str, Any], items: Sequence[LogItem], world: World) -> None:
-    """A run that something must happen to is in the due index, no later than that; a settled one is not, and expires."""
+    """A run that something must happen to is in the due index, no later than that; a settled one expires."""
     assert (run.due_at is not None) == ("dk" in raw) == ("du" in raw)
     assert (run.expires_at is not None) == run.state.terminal == ("ttl" in raw)
     if run.state.terminal:
@@ -149,7 +149,7 @@ def check_due(run: Run, raw: dict[str, Any], items: Sequence[LogItem], world: Wo
 
 
 def check_lives(found: Facts) -> None:
-    """A log belongs to a row, or to a past life that is to be purged and is over; an alias leads somewhere or is stale."""
+    """A log belongs to a row, or to a past life that is over and is to be purged."""
     to_purge = {(purge.run_id, purge.birth) for purge in found.purges}
     for (run_id, birth), items in found.logs.items():
         now = found.runs.get(run_id)
@@ -162,7 +162,7 @@ def check_lives(found: Facts) -> None:
 
 
 def check_said(world: World, found: Facts) -> None:
-    """I2: what was acknowledged stands where it was said to stand, as it was said, as long as its run is there."""
+    """I2: what was acknowledged stands where it was said to stand, as it was said, while its run is there."""
     for run_id, birth, slot, entries in world.said:
         now = found.runs.get(run_id)
         if now is None or now.birth != birth:

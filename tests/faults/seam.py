@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from botocore.client import BaseClient
 from botocore.exceptions import ConnectionClosedError
 
 from baton.bootstrap import Runtime
@@ -65,18 +64,23 @@ class Wire:
     botocore then does what it does on a broken connection: it sends again.
     """
 
-    def __init__(self, client: BaseClient, *, in_process: bool) -> None:
+    def __init__(self, client: Any, *, in_process: bool) -> None:
         self.client = client
         self._losing = threading.local()
         if in_process:
             client.meta.events.register_last("before-send", self._cut)  # moto has answered by now
         else:
-            send = client._endpoint._send
-            client._endpoint._send = lambda request: (send(request), self._cut(request))[0]
+            self._send = client._endpoint._send
+            client._endpoint._send = self._send_and_cut
 
     def lose_next_reply(self) -> None:
         """The reply to this thread's next request is lost."""
         self._losing.now = True
+
+    def _send_and_cut(self, request: Any) -> Any:
+        answer = self._send(request)
+        self._cut(request)
+        return answer
 
     def _cut(self, request: Any, **_: Any) -> None:
         if getattr(self._losing, "now", False):

@@ -1,4 +1,4 @@
-"""Every call of every operation in every mode, also those of which it is known that they leave the same behind."""
+"""Every call of every operation in every mode, also those that are known to leave the same behind."""
 
 from __future__ import annotations
 

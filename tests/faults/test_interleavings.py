@@ -1,4 +1,4 @@
-"""Two or three operations on one run, in every order in which their calls can meet: one wins, all agree on it."""
+"""Two or three operations on one run, in every order in which their calls can meet: all agree on who won."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Meeting(Race):
         first = world.container()
         self.before(world, first)
         containers = {name: first if name in self.warm else world.container() for name in self.acts}
-        return {name: (containers[name], partial(act, world, containers[name])) for name, act in self.acts.items()}
+        return {
+            name: (containers[name], partial(act, world, containers[name])) for name, act in self.acts.items()
+        }
 
     def verify(self, world: World, results: dict[str, Any]) -> None:
         self.judge(invariants.check(world, as_read=True), results)
@@ -246,7 +248,9 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
     "finish, forced cancel": lambda: Meeting(
         {"finish": _finish("a"), "cancel": _cancel(force=True)}, finish_against_force
     ),
-    "append, finish": lambda: Meeting({"append": _append("late"), "finish": _finish("a")}, append_against_finish),
+    "append, finish": lambda: Meeting(
+        {"append": _append("late"), "finish": _finish("a")}, append_against_finish
+    ),
     "warm append, finish": lambda: Meeting(
         {"append": _append("late"), "finish": _finish("a")}, append_against_finish, warm=("append",)
     ),
@@ -256,7 +260,9 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
     "the same append twice": lambda: Meeting(
         {"a": _append("same", producer=P0), "b": _append("same", producer=P0)}, it_is_in_once, warm=("b",)
     ),
-    "resume, resume": lambda: Meeting({"a": _resume(), "b": _resume(key="k")}, one_resume_wins, before=_failed),
+    "resume, resume": lambda: Meeting(
+        {"a": _resume(), "b": _resume(key="k")}, one_resume_wins, before=_failed
+    ),
     "the same resume twice": lambda: Meeting(
         {"a": _resume(key="k"), "b": _resume(key="k")}, one_request_resumed, before=_failed
     ),
@@ -279,7 +285,9 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
         {"a": _start(key="k"), "b": _start(**KEYED)}, one_of_two_bodies, before=lambda *_: None
     ),
     "one key, two ids": lambda: Meeting(
-        {"a": _start(**KEYED), "b": _start(key="k", run_id="other")}, one_of_two_bodies, before=lambda *_: None
+        {"a": _start(**KEYED), "b": _start(key="k", run_id="other")},
+        one_of_two_bodies,
+        before=lambda *_: None,
     ),
     "one id, two keys": lambda: Meeting(
         {"a": _start(**KEYED), "b": _start(key="l", run_id=ID)}, one_of_two_bodies, before=lambda *_: None

@@ -9,11 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import boto3
-from botocore.client import BaseClient
 from botocore.config import Config
 from moto import mock_aws
 from moto.backends import get_backend
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.core.serialize import AttributePicker
 
 from baton.bootstrap import Runtime, build
@@ -38,8 +37,8 @@ SETTINGS = Settings(
 class House:
     """Tables in one DynamoDB, emptied for each world."""
 
-    def __init__(self, client: BaseClient, *, in_process: bool) -> None:
-        self.client: Any = client
+    def __init__(self, client: Any, *, in_process: bool) -> None:
+        self.client = client
         self.in_process = in_process
         self.wire = Wire(client, in_process=in_process)
         for spec in TABLES:
@@ -131,7 +130,7 @@ _TYPES = frozenset({"S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"})
 
 
 def _pick(picker: AttributePicker, context: Any) -> Any:
-    """moto's way to an attribute's value, without the dozen names it tries for each: half the time of a call."""
+    """moto's way to an attribute's value, without the dozen names it tries: half the time of a call."""
     if context.key in _TYPES and type(context.obj) is dict:
         return context.obj.get(context.key)
     return _pick_slowly(picker, context)

@@ -1,4 +1,4 @@
-"""Thirty-two threads append to one run while another finishes it: what was acknowledged is there, once, in order."""
+"""Thirty-two threads append to one run while another finishes it: what was acknowledged is there, once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,19 @@ BEFORE_THE_END = 150
 
 
 class Speaker:
-    """One thread's voice: it appends until the run is over, sending every third batch again as after a lost reply."""
+    """One thread's voice: it appends until the run is over, and every third batch twice."""
 
-    def __init__(self, world: Any, container: Any, run_id: str, name: str, enough: Event, stop: Event, *, producer: bool) -> None:
+    def __init__(
+        self,
+        world: Any,
+        container: Any,
+        run_id: str,
+        name: str,
+        enough: Event,
+        stop: Event,
+        *,
+        producer: bool,
+    ) -> None:
         self.acknowledged: list[str] = []
         self._world, self._container, self._run_id = world, container, run_id
         self._name, self._enough, self._stop, self._producer = name, enough, stop, producer
@@ -53,9 +63,7 @@ def test_every_acknowledged_append_is_in_the_log_once_and_nothing_follows_the_en
     run_id = asking.running(containers[0])
     enough, stop = Event(), Event()
     speakers = [
-        Speaker(
-            world, containers[n % CONTAINERS], run_id, f"s{n}", enough, stop, producer=n < MAX_PRODUCERS
-        )
+        Speaker(world, containers[n % CONTAINERS], run_id, f"s{n}", enough, stop, producer=n < MAX_PRODUCERS)
         for n in range(THREADS)
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -37,6 +38,6 @@ def test_a_finish_gets_through_to_a_busy_log_at_its_first_try(
         finally:
             stop.set()
 
-    *_, finished = at_once([*(lambda mine=mine: speak(mine) for mine in containers[:-1]), finish])
+    *_, finished = at_once([*(partial(speak, mine) for mine in containers[:-1]), finish])
     assert finished.finished
     invariants.check(world)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -46,12 +47,12 @@ def test_a_reader_who_drops_and_rejoins_sees_every_event_once(world: Any, contai
     run_id = asking.running(containers[0])
 
     def drive() -> list[tuple[int, str]]:
-        at_once([lambda n=n: _write(world, containers[n], run_id, f"w{n}") for n in range(WRITERS)])
+        at_once([partial(_write, world, containers[n], run_id, f"w{n}") for n in range(WRITERS)])
         asking.finish(containers[0], run_id, asking.an_outcome())
         return []
 
     rngs = [random.Random(seed * READERS + reader) for reader in range(READERS)]
-    readers = [lambda n=n: _read(containers[n % 4].runtime, run_id, rngs[n]) for n in range(READERS)]
+    readers = [partial(_read, containers[n % 4].runtime, run_id, rngs[n]) for n in range(READERS)]
     _, *seen = at_once([drive, *readers])
 
     whole = asking.read(containers[0], run_id)

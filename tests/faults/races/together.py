@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 START_SECONDS = 60
 
 
-def at_once(acts: Sequence[Callable[[], T]]) -> list[T]:
+def at_once(acts: Sequence[Callable[[], Any]]) -> list[Any]:
     """The answers of all, in order. What one raises is raised."""
     barrier = Barrier(len(acts))
 
-    def go(act: Callable[[], T]) -> T:
+    def go(act: Callable[[], Any]) -> Any:
         barrier.wait(START_SECONDS)
         return act()
 

@@ -11,12 +11,14 @@ from tests.faults import asking, invariants
 from tests.faults.crash import Scenario
 from tests.faults.world import Container, World
 
+FIRST = Producer("p", 0, 1)
+
 
 @dataclass
 class Appending(Scenario):
-    """A batch for a run that has spoken `before` already. `warm`: by the container that took what came before."""
+    """A batch for a run that has spoken `before` already; `warm`: to the same container."""
 
-    producer: Producer | None = Producer("p", 0, 1)
+    producer: Producer | None = FIRST
     warm: bool = True
     echo: bool = False
     before: int = 1

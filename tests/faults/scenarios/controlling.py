@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from baton.domain.states import State
@@ -116,10 +117,8 @@ class Deleting(Scenario):
         return container if self.warm else world.container()
 
     def act(self, container: Container) -> None:
-        try:
+        with suppress(NotFound):  # what a retry after a lost reply is told: it is the truth
             asking.delete(container, self.run_id)
-        except NotFound:
-            pass  # what a retry after a lost reply is told: it is the truth
 
     def verify(self, _answer: None) -> None:
         stranger = self.world.container()

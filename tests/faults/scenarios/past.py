@@ -27,7 +27,7 @@ class StartAgain(Scenario):
         asking.running(self.warm, run_id="mine", key="old")
         for seq in range(3):
             done = asking.append(world, self.warm, "mine", f"past {seq}", producer=Producer("p", 7, seq))
-        self.echo: Tail = done.tail
+            self.echo: Tail = done.tail
         asking.finish(world.container(), "mine", asking.an_outcome(output="past"))
         if self.expired:
             world.clock.advance(world.settings.retention_seconds)
@@ -71,7 +71,7 @@ class StartAgain(Scenario):
 
 @dataclass
 class LateAppend(Scenario):
-    """A driver of the past life, warm, appends to the id started again: its words go into the log that is read."""
+    """A driver of the past life, warm, appends to the id started again: into the log that is read."""
 
     def prepare(self, world: World) -> Container:
         warm = world.container()

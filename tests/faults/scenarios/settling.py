@@ -15,7 +15,7 @@ from tests.faults.world import Container, World
 
 @dataclass
 class Finishing(Scenario):
-    """A finish of a run that has spoken. A repeat learns that it was this request, unless nothing names it."""
+    """A finish of a run that has spoken. Its repeat learns that it was this one, unless nothing names it."""
 
     key: str | None = "k"
     attempt: int | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from baton.domain.states import State
+from baton.domain.states import Mode, State
 from baton.errors import IdempotencyMismatch, RunExists
 from baton.services.runs import Filter
 from baton.services.starts import Started
@@ -47,7 +47,7 @@ class Starting(Scenario):
         assert [row.birth for row in lives] == [run.birth]
 
     def verify_once(self) -> None:
-        """I7: the key with another body is told so, and the id without the key is taken. Everyone finds the run."""
+        """I7: the key with another body is told so, the id without the key is taken. All find the run."""
         stranger = self.world.container()
         with pytest.raises(IdempotencyMismatch):
             asking.start(stranger, "another body", **self.given)
@@ -114,11 +114,12 @@ def _a_past_life(world: World, container: Container, *, expired: bool, **given: 
         asking.delete(container, run_id)
 
 
-def _over(*, expired: bool = False, **past: Any) -> Callable[[World, Container], None]:
+def _over(expired: bool = False, **past: Any) -> Callable[[World, Container], None]:
     return partial(_a_past_life, expired=expired, **past)
 
 
-KEY, BOTH = {"key": "k"}, {"key": "k", "run_id": "mine"}
+KEY: dict[str, Any] = {"key": "k"}
+BOTH: dict[str, Any] = {"key": "k", "run_id": "mine"}
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "start with neither": KeylessStart,
@@ -127,7 +128,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "start with both": lambda: Starting(BOTH),
     "start with a key and a large input": lambda: Starting(KEY, asking.LARGE),
     "start with both and a large input": lambda: Starting(BOTH, asking.LARGE),
-    "start queued": lambda: Starting({**KEY, "mode": asking.Mode.QUEUED}),
+    "start queued": lambda: Starting({**KEY, "mode": Mode.QUEUED}),
     "start with a key over its deleted run": lambda: Starting(KEY, before=_over(key="k")),
     "start with a key over its expired run": lambda: Starting(KEY, before=_over(expired=True, key="k")),
     "start with both over their deleted run": lambda: Starting(BOTH, before=_over(**BOTH)),
