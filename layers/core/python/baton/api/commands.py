@@ -19,6 +19,8 @@ from baton.services.runs import Filter
 MAX_REASON = KB
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_LAST: Millis = 253_402_300_799_999
+"""The end of the year 9999 in UTC: no later time can be told as RFC 3339 has it."""
 
 
 def start(request: Request) -> Start:
@@ -41,7 +43,7 @@ def start(request: Request) -> Start:
         mode=body.mode,
         inactivity_timeout_seconds=watch,
         max_attempts=body.max_attempts,
-        available_at=None if body.available_at is None else _floor(body.available_at),
+        available_at=None if body.available_at is None else _sayable(body.available_at, "available_at"),
         priority=body.priority,
         traceparent=request.traceparent,
     )
@@ -113,6 +115,14 @@ def filter_digest(wanted: Filter) -> str:
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _sayable(moment: datetime, field: str) -> Millis:
+    """A time that is to be told again: written with an offset, it may lie beyond what UTC can say."""
+    at = _floor(moment)
+    if at > _LAST:
+        raise InvalidRequest.at(["body", field], "after the year 9999")
+    return at
 
 
 def _floor(moment: datetime, sign: int = 1) -> Millis:
