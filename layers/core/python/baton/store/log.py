@@ -8,6 +8,7 @@ of an id's newest life is found without knowing its birth.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -55,9 +56,12 @@ class LogItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogPage(NamedTuple):
-    """Consecutive items; ``more``: the call ended before the log did."""
+    """Consecutive items, to be taken once; ``more``: the call ended before the log did.
 
-    items: list[LogItem]
+    Each is unpacked as it is taken: a page of well compressed ones holds many times what an answer does.
+    """
+
+    items: Iterable[LogItem]
     more: bool
 
 
@@ -138,7 +142,7 @@ class LogStore:
         """One call's worth (1 MB) of items from ``slot`` on."""
         rest = LogRow.s.between(_slot_key(birth, slot), _slot_key(birth, MAX_SLOT))
         page = self._table.query(_log_key(namespace, log), rest, consistent=consistent)
-        return LogPage([_item(raw) for raw in page.items], page.more is not None)
+        return LogPage(map(_item, page.items), page.more is not None)
 
     def purge(self, namespace: str, log: str, birth: str) -> bool:
         """Remove some items of one life; False once there are none. The caller has made sure that nobody
