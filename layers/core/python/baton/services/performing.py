@@ -130,8 +130,8 @@ class Performer:
         )
 
     def _ask_to_wait(self, namespace: str, run_id: str) -> None:
-        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from
-        settling. He puts without reading, so this runs after him slot by slot, by what each slot lost shows."""
+        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from settling.
+        He puts without reading, so this runs after him slot by slot, by what each slot lost shows."""
         context = self._context
         for _ in range(ROUNDS):
             run, tail, _newest = self._lookup.sight(namespace, run_id)

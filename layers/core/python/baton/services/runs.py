@@ -18,7 +18,7 @@ from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
-from baton.store.rows import place_at
+from baton.store.rows import created_key, place_at
 from baton.store.runs import Listed
 
 MAX_EXAMINED = 1_000
@@ -81,11 +81,17 @@ class Runs:
         run = self._lookup.run(namespace, run_id)
         while not run.state.terminal and (left := deadline - context.clock.now()) > 0:
             context.clock.sleep(min(context.settings.poll_seconds, left / 1000))
-            try:
-                run = self._lookup.run(namespace, run_id, consistent=False)
-            except NotFound:
-                run = self._lookup.run(namespace, run_id)  # not replicated yet, or gone
+            run = self._glance(namespace, run_id)
         return self._details.load(namespace, run_id)
+
+    def _glance(self, namespace: str, run_id: str) -> Run:
+        """The run at half the price. That it is gone or has settled is read again: a replica that is behind
+        may say so of an earlier life or attempt."""
+        try:
+            seen = self._lookup.run(namespace, run_id, consistent=False)
+        except NotFound:
+            return self._lookup.run(namespace, run_id)
+        return self._lookup.run(namespace, run_id) if seen.state.terminal else seen
 
     def delete(self, namespace: str, run_id: str) -> None:
         """Put a settled run out of reach, at once and for good. Raises NotFound and InFlight."""
@@ -106,12 +112,13 @@ class Runs:
         examined = 0
         last = after
         while batch := list(islice(places, wanted.batch(limit - len(found), MAX_EXAMINED - examined))):
-            rows = self._context.runs.get_many(namespace, [place.run_id for place in batch])
+            rows = self._context.runs.get_many(namespace, dict.fromkeys(place.run_id for place in batch))
             for place in batch:
                 examined += 1
                 last = place.created_key
                 run = rows.get(place.run_id)
-                if run is not None and wanted.takes(run, now):
+                # An index that is behind may still name the place of an id's past life.
+                if run is not None and created_key(run) == place.created_key and wanted.takes(run, now):
                     found.append(RunDetail(run=run))
                 if len(found) == limit:
                     return RunsPage(found, last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from enum import Enum
 from typing import NamedTuple
 
@@ -186,8 +186,8 @@ class RunStore:
         found = [Listed(raw["lc"]["S"], raw["k"]["S"].split("#", 1)[1]) for raw in page.items]
         return [listed for listed in found if listed.created_key < before], page.more
 
-    def get_many(self, namespace: str, run_ids: Sequence[str]) -> dict[str, Run]:
-        """Up to 100 runs by id. Eventually consistent."""
+    def get_many(self, namespace: str, run_ids: Collection[str]) -> dict[str, Run]:
+        """Up to 100 runs by id, each named once. Eventually consistent."""
         if not run_ids:
             return {}
         found = [
