@@ -37,7 +37,9 @@ class Recorder:
     def __init__(self):
         self.used = defaultdict(set)
         self.clock = ManualClock()
-        self._settings = local_settings({"due_shards": 1, "purge_delay_seconds": 0, "poll_seconds": 10})
+        self._settings = local_settings(
+            {"due_shards": 1, "purge_delay_seconds": 0, "tail_memory_seconds": 0, "poll_seconds": 10}
+        )
         self._names = {name: spec for spec, name in table_names(self._settings).items()}
         session: Any = botocore.session.get_session()
         self._client = session.create_client("dynamodb", region_name=self._settings.region)

@@ -43,3 +43,12 @@ def test_a_missing_setting_is_refused(name):
 def test_a_malformed_setting_is_refused():
     with pytest.raises(msgspec.ValidationError):
         Settings.from_env({**NEEDED, "BATON_DUE_SHARDS": "many"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("BATON_SIGNING_KEYS", ","), ("BATON_DUE_SHARDS", "0"), ("BATON_PURGE_DELAY_SECONDS", "119")],
+)
+def test_settings_that_would_break_a_promise_are_refused_by_name(name: str, value: str):
+    with pytest.raises(msgspec.ValidationError, match=name.removeprefix("BATON_").lower()):
+        Settings.from_env({**NEEDED, name: value})

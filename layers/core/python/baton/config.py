@@ -25,7 +25,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace_seconds: float = 60
     tail_memory_seconds: float = 60
     purge_delay_seconds: float = 600
-    """After a life of a run id ended, before its log is removed: longer than a tail of it is remembered."""
+    """After a life of a run id ended, before its log is removed. At least twice as long as a tail of it is
+    remembered: a slot that is free again must not be taken for the next one."""
     poll_seconds: float = 0.5
     """Between two looks of a live read."""
     long_poll_seconds: float = 20
@@ -34,10 +35,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sweep_seconds: float = 40
     """How long one sweep may work before it leaves the rest to the next."""
 
+    def __post_init__(self) -> None:
+        if not self.signing_keys or not all(self.signing_keys):
+            raise ValueError("signing_keys: at least one is needed, and none may be empty")
+        if self.due_shards < 1:
+            raise ValueError("due_shards: at least 1")
+        if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
+            raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
-        """Read ``BATON_*``. Raises msgspec.ValidationError or KeyError when a setting is missing or
-        malformed."""
+        """Read ``BATON_*``. Raises KeyError when a setting is missing and msgspec.ValidationError
+        when one is malformed."""
         given = {
             field.name: env[name]
             for field in msgspec.structs.fields(cls)
