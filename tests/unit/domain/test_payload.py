@@ -1,7 +1,6 @@
 """Payloads: one canonical spelling, numbers as they were sent, and what is refused before any write."""
 
 import json
-from decimal import Decimal
 
 import msgspec
 import pytest
@@ -52,9 +51,15 @@ def test_each_value_has_its_canonical_spelling(sent, kept):
     assert canonical(parse(sent)) == kept
 
 
-@pytest.mark.parametrize("sent", [b"1e2", b"1E400", b"1e-400", b"-2.5e-7", b"0.00000000001", b"1.0e5"])
-def test_a_number_keeps_its_value_whatever_its_size(sent):
-    assert Decimal(canonical(parse(sent)).decode()) == Decimal(sent.decode())
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"1e2", b"1E400", b"1e-400", b"-2.5e-7", b"0.00000000001", b"1.0e5", b"1.10", b"-0", b"-0.0", b"0e0",
+        b"1e99999999999999999999", b"9" * 4000, b"0." + b"1" * 5000, b"[-0,1e5,0.0000001]",
+    ],
+)  # fmt: skip
+def test_a_number_keeps_its_characters_whatever_its_size(sent):
+    assert canonical(parse(sent)) == sent
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_a_number_keeps_its_value_whatever_its_size(sent):
         b"", b" ", b"NaN", b"Infinity", b"-Infinity", b"[NaN]", b"01", b"+1", b".5", b"1.", b"[1,]", b"{} x",
         b"'a'", b'{"a":}', b"\xef\xbb\xbf1", b'"\xff"', b'"\xed\xa0\x80"', b'"\n"',
         b'"\\ud800"', b'"\\udc00"', b'"\\ud800x"', b'"\\udc00\\ud800"', b'{"\\ud800":1}',
-        b"1e99999999999999999999", b"9" * 5000,
+        b"9" * 5000,
     ],
 )  # fmt: skip
 def test_what_is_not_json_or_cannot_be_kept_is_refused_by_the_field(sent):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -39,8 +39,8 @@ def convert(value: Any, model: type[M], where: str = "body") -> M:
 
 def numbers(value: dict[str, Any]) -> dict[str, Any]:
     """A body whose number fields are numbers of Python's: JSON's 60.0 is an integer too."""
-    exact = [name for name in NUMBERS & value.keys() if type(value[name]) is Decimal]
-    return {**value, **{name: _plain(value[name]) for name in exact}} if exact else value
+    exact = [name for name in NUMBERS & value.keys() if type(value[name]) is msgspec.Raw]
+    return {**value, **{name: _plain(bytes(value[name]).decode()) for name in exact}} if exact else value
 
 
 def query(raw: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def invalid(exc: msgspec.ValidationError, where: str) -> InvalidRequest:
     assert said is not None
     loc: list[str | int] = [where]
     loc += [name or int(index) for name, index in _STEP.findall(said["path"] or "")]
-    msg = said["msg"].replace("\\\\Z'", "$'")
+    msg = said["msg"].replace("\\\\Z'", "$'").replace("got `raw`", "got a number")
     for form, plain in ((_UNKNOWN, "unknown field"), (_MISSING, "required")):
         field = form.fullmatch(msg)
         if field is not None:
@@ -70,7 +70,11 @@ def invalid(exc: msgspec.ValidationError, where: str) -> InvalidRequest:
     return InvalidRequest.at(loc, msg[:MAX_MESSAGE])
 
 
-def _plain(number: Decimal) -> int | float:
+def _plain(text: str) -> int | float:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return float(text)  # an exponent beyond any exponent's range
     # Beyond what any field takes, an integer would only cost time to write out.
     if number.adjusted() < _INTEGER_DIGITS and number == number.to_integral_value():
         return int(number)
@@ -78,4 +82,4 @@ def _plain(number: Decimal) -> int | float:
 
 
 def _number(text: str) -> Any:
-    return _plain(Decimal(text)) if _NUMBER.fullmatch(text) else text
+    return _plain(text) if _NUMBER.fullmatch(text) else text

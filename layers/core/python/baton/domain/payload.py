@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-import decimal
 import hashlib
 import json
 import re
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -26,22 +24,20 @@ MAX_DEPTH = 500
 
 NULL = b"null"
 
-# Decimal keeps a float's digits as they were sent; big integers are Python's own.
-_decoder = msgspec.json.Decoder(float_hook=Decimal)
+# Raw keeps a fraction's or an exponent's characters as they were sent; integers are Python's own.
+_decoder = msgspec.json.Decoder(float_hook=msgspec.Raw)
 # Python has one integer zero, JSON two.
 _NEGATIVE_ZERO = re.compile(rb"-0(?![0-9.eE])")
-_encoder = msgspec.json.Encoder(decimal_format="number", order="sorted")
+_encoder = msgspec.json.Encoder(order="sorted")
 
 
 def parse(raw: bytes, *, where: str = "body") -> Any:
-    """JSON to values that ``canonical`` gives back number by number. Raises InvalidRequest on NaN, Infinity,
-    lone surrogates, broken UTF-8, trailing bytes and nesting too deep to hold."""
+    """JSON to values that ``canonical`` gives back, numbers character by character. Raises InvalidRequest on
+    NaN, Infinity, lone surrogates, broken UTF-8, trailing bytes and nesting too deep to hold."""
     try:
         value = _decoder.decode(raw)
     except RecursionError as exc:
         raise _too_deep(where) from exc
-    except decimal.InvalidOperation as exc:
-        raise InvalidRequest.at([where], "a number's exponent is out of range") from exc
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         raise InvalidRequest.at([where], _reason(raw, exc)) from exc
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
@@ -73,7 +69,9 @@ def check_size(name: str, size: int, limit: int = MAX_PAYLOAD) -> None:
 def _again(raw: bytes) -> Any:
     """What was found to be good JSON, its integer -0 kept as it was sent: the first parser can't tell."""
     return json.loads(
-        raw, parse_float=Decimal, parse_int=lambda text: Decimal(text) if text == "-0" else int(text)
+        raw,
+        parse_float=msgspec.Raw,
+        parse_int=lambda text: msgspec.Raw(text) if text == "-0" else int(text),
     )
 
 
