@@ -17,7 +17,7 @@ from baton.domain.payload import MAX_DEPTH
 from tests.fuzz.frames import Frame, frames
 
 COUNT = itertools.count()
-EXAMPLES = 60
+EXAMPLES = 40
 
 BODY_LEVELS = 1
 """Levels that a start's body adds around its input."""

@@ -211,6 +211,7 @@ PATHS = [("GET", ""), ("GET", "/stream"), ("GET", "/stream?offset=-1&live=sse"),
 PATHS += [("POST", "/finish"), ("POST", "/resume"), ("POST", "/cancel")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HEADERS)
 @pytest.mark.parametrize("value", VALUES)
 def test_no_header_makes_a_fault_of_ours(http: httpx.Client, run: str, name: str, value: str):
@@ -309,6 +310,34 @@ def test_two_hosts_are_none(http: httpx.Client):
 def test_an_absolute_target_is_held_against_the_host(http: httpx.Client):
     said = exchange(http, head(http, "GET http://evil.example/v1/runs HTTP/1.1"))
     assert not said or parsed(said)[0] in (200, 400, 403, 404)
+
+
+@pytest.mark.parametrize(
+    "line", ["Upgrade: websocket\r\nConnection: Upgrade", "Upgrade: h2c", "TE: trailers", "Via: 1.1 x"]
+)
+def test_another_protocol_is_not_spoken(http: httpx.Client, run: str, line: str):
+    said = exchange(http, head(http, f"GET {run} HTTP/1.1", line))
+    assert parsed(said)[0] == 200
+
+
+def test_who_asks_before_sending_a_body_is_told_to_go_on(http: httpx.Client, run: str):
+    body = b'{"type":"x"}'
+    lines = ["Expect: 100-continue", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+    with closing(connect(http)) as wire:
+        wire.sendall(head(http, f"POST {run}/stream HTTP/1.1", *lines))
+        assert STATUS.findall(wire.recv(1000)) == [b"100"]
+        wire.sendall(body)
+        assert STATUS.findall(wire.recv(1000)) == [b"204"]
+
+
+def test_a_request_of_http_1_0_needs_a_host_too(http: httpx.Client, run: str):
+    host, port = address(http)
+    assert parsed(exchange(http, f"GET {run} HTTP/1.0\r\n\r\n".encode()))[0] == 403
+    said = exchange(
+        http, f"GET {run}/stream?offset=-1&live=sse HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode()
+    )
+    assert parsed(said)[0] == 200
+    assert b"upToDate" in said
 
 
 # ---- HEAD
