@@ -1,4 +1,4 @@
-"""Replicas that are behind: within the block every eventually consistent read sees the tables as they were."""
+"""Replicas that are behind: what is read eventually is as it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eventually consistent reads may be behind: nobody is told of a past that contradicts what he was told before."""
+"""Eventually consistent reads may be behind: nobody is told of a past that contradicts what he knows."""
 
 from __future__ import annotations
 
