@@ -99,7 +99,7 @@ FUNCTIONS = (
         name="append",
         memory_mb=512,
         timeout_seconds=20,
-        rights=(_on(RUNS, "GetItem"), _on(LOG, "PutItem", "Query")),
+        rights=(_on(RUNS, "GetItem"), _on(LOG, "GetItem", "PutItem", "Query")),
     ),
     Function(
         name="stream",

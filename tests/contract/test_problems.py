@@ -121,6 +121,14 @@ def test_a_refusal_about_a_run_shows_it_as_it_is_now(api: Lambdas):
     assert answer.json["title"] == KINDS["in-flight"].title
 
 
+def test_a_refusal_stands_also_when_its_run_cannot_be_shown(api: Lambdas):
+    run = api.start()
+    with patch.object(type(api.runtime.runs), "get", side_effect=RuntimeError("no right to read")):
+        answer = api.call("DELETE", f"/v1/runs/{run['id']}")
+    assert answer.slug == "in-flight"
+    assert "run" not in answer.json
+
+
 # The order of refusals.
 
 
@@ -136,6 +144,12 @@ def test_shape_comes_before_absence(api: Lambdas):
     assert api.call("POST", "/v1/runs/absent/finish", b"{}", content_type="text/plain").status == 415
     assert api.call("GET", "/v1/runs/absent/stream", query="offset=x").status == 400
     assert api.call("GET", "/v1/runs/absent/wait", query="timeout_seconds=x").status == 400
+
+
+def test_shape_comes_before_a_path_that_can_name_no_run(api: Lambdas):
+    for verb, body in (("finish", {"status": "nope"}), ("cancel", {"x": 1}), ("stream", {"type": "end"})):
+        assert api.call("POST", f"/v1/runs/%20/{verb}", body).status == 400
+    assert api.append("%20").status == 404
 
 
 def test_absence_comes_before_a_missing_fence_and_a_conflict(api: Lambdas):
@@ -156,6 +170,17 @@ def test_a_duplicate_comes_before_lost_lease_and_that_before_the_end(api: Lambda
     assert api.append(run["id"], baton_attempt="1", **mark).status == 204
     assert api.append(run["id"], baton_attempt="1").slug == "lease-lost"
     assert api.append(run["id"], **mark).loc == ["header", "Baton-Attempt"]
+
+
+def test_the_fence_comes_before_the_media_type_of_a_message(api: Lambdas):
+    run = api.start()
+    api.finish(run["id"], "failed", resumable=True)
+    wrong = {"content_type": "text/plain"}
+    assert api.append(run["id"], {"type": "x"}, baton_attempt="2", **wrong).slug == "lease-lost"
+    assert api.append(run["id"], {"type": "x"}, baton_attempt="1", **wrong).slug == "run-terminal"
+    api.call("POST", f"/v1/runs/{run['id']}/resume")
+    assert api.append(run["id"], {"type": "x"}, **wrong).loc == ["header", "Baton-Attempt"]
+    assert api.append(run["id"], {"type": "x"}, baton_attempt="2", **wrong).slug == "stream-conflict"
 
 
 def test_the_end_comes_before_what_is_wrong_with_a_sequence(api: Lambdas):

@@ -122,6 +122,7 @@ def live(house):
     house.ask("POST", "/v1/runs/a/cancel", {"reason": "enough"})
     house.ask("POST", "/v1/runs/a/finish", {"status": "failed", "output": LARGE, "resumable": True})
     house.ask("POST", "/v1/runs/a/finish", {"status": "completed"})
+    house.ask("POST", "/v1/runs/a/stream", [{"type": "stdout"}])
     house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a", "input": LARGE}, idempotency_key="k")
     house.ask("POST", "/v1/runs/a/resume")
     house.ask("POST", "/v1/runs/a/cancel", {"force": True})

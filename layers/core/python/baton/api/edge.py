@@ -113,3 +113,6 @@ def _truth(runtime: Runtime, caller: Caller, run: Any) -> answers.Run | None:
         return render.run(runtime.runs.get(caller.namespace, run.id))
     except (NotFound, TryAgain):
         return None
+    except Exception:  # noqa: BLE001 - as above: the refusal stands without it
+        logger.exception("the run that a refusal is about can't be shown")
+        return None
