@@ -13,6 +13,5 @@ tokens = Tokens(runtime.settings.signing_keys)
 
 @operation("appendToStream", runtime)
 def handler(request: Request) -> Response:
-    echo = tokens.echoed(request.namespace, request.run_id, request.header("baton-tail"))
-    command = appending.command(runtime, request, echo)
+    command = appending.command(runtime, request, tokens)
     return appending.answer(command, runtime.appends.append(command), tokens)

@@ -10,7 +10,7 @@ from baton.api import models, shapes
 from baton.api.request import JSON, Request
 from baton.api.response import Response
 from baton.api.signing import Tokens
-from baton.domain.log import Entry, Tail
+from baton.domain.log import Entry
 from baton.domain.names import RESERVED_TYPES
 from baton.domain.payload import canonical, parse
 from baton.errors import Conflict, InvalidRequest, RunTerminal, StreamConflict
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 _Messages = list[models.NewMessage]
 
 
-def command(runtime: Runtime, request: Request, echo: Tail | None) -> Append:
-    """POST /v1/runs/{id}/stream. Raises InvalidRequest; on another media type, what that meets in the run."""
+def command(runtime: Runtime, request: Request, tokens: Tokens) -> Append:
+    """POST /v1/runs/{id}/stream. Raises InvalidRequest, and NotFound where the path names no run; on another
+    media type, what that meets in the run."""
     raw = request.raw()
     if (request.header("stream-closed") or "").strip().lower() == "true":
         raise InvalidRequest.at(["header", "Stream-Closed"], "a run's log is closed by finishing the run")
@@ -33,15 +34,16 @@ def command(runtime: Runtime, request: Request, echo: Tail | None) -> Append:
         raise InvalidRequest.at(["header", "Content-Type"], f"required: {JSON}")
     attempt, producer, stream_seq = request.attempt, request.producer, request.stream_seq
     if request.media_type != JSON:
-        raise _wrong_media_type(runtime, request)
+        raise _wrong_media_type(runtime, request, attempt)
+    entries = _entries(parse(raw))  # before the path is looked at: shape comes first
     return Append(
         namespace=request.namespace,
         run_id=request.run_id,
-        entries=_entries(parse(raw)),
+        entries=entries,
         attempt=attempt,
         producer=producer,
         stream_seq=stream_seq,
-        echo=echo,
+        echo=tokens.echoed(request.namespace, request.run_id, request.header("baton-tail")),
     )
 
 
@@ -59,9 +61,11 @@ def answer(command: Append, done: Appended, tokens: Tokens) -> Response:
     return Response(status=200 if command.producer and not done.duplicate else 204, headers=headers)
 
 
-def _wrong_media_type(runtime: Runtime, request: Request) -> Conflict:
-    """That a log is closed is said before that it holds JSON. Source: Durable Streams protocol, 5.2."""
+def _wrong_media_type(runtime: Runtime, request: Request, attempt: int | None) -> Conflict:
+    """That a log is closed is said before that it holds JSON (Source: Durable Streams protocol, 5.2), and
+    that the fence is another's before that."""
     run, tail = runtime.streams.tail(request.namespace, request.run_id)
+    run.check_fence(attempt)
     if tail.header.closed:
         headers = {"Stream-Closed": "true", "Stream-Next-Offset": str(tail.offset)}
         return RunTerminal("the run has settled; its log is closed", run=run, headers=headers)
