@@ -78,6 +78,22 @@ def test_force_after_a_latched_cancel_settles_under_the_first_reason(house, run_
     assert detail.error == b'{"message":"first","type":"cancelled"}'
 
 
+def test_a_cancel_that_lost_three_slots_asks_appenders_to_wait_and_gets_the_next(house, runtime, run_id):
+    rival = house.container()
+    seen: list[str] = []
+
+    def overtake(operation, request):
+        seen.append(operation)
+        if seen.count("TransactWriteItems") <= 3 and operation == "TransactWriteItems":
+            append(rival, run_id, "first")
+
+    with before_each_call(runtime, overtake):
+        assert cancel(runtime).run.cancel is not None
+    append(rival, run_id, "on")  # and lets them by at once
+    said = types_of(replay(runtime, run_id))
+    assert said == ["start", "note", "note", "note", "closing", "cancel", "note"]
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_on_a_terminal_run_a_cancel_answers_the_truth(house, runtime, run_id, force):
     done = finish(runtime, run_id, output=b"1")

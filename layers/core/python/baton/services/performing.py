@@ -63,9 +63,10 @@ class Performer:
         what ``decide`` raises, and Unavailable when races are lost for too long.
         """
         slots_lost = 0
-        tail = hint
+        tail, seen = hint, None
         for round_ in range(ROUNDS):
             run, tail = self._see(namespace, run_id, tail)
+            seen = self._lookup.same_life(seen, run)
             verdict = decide(run, tail)
             outcome: Outcome | None = None
             if isinstance(verdict, Outcome):
@@ -79,7 +80,7 @@ class Performer:
                 return Performed(step.run, after, changed=True, outcome=outcome, verdict=None)
             tail = None
             slots_lost += changed is Changed.SLOT_TAKEN
-            if outcome is not None and slots_lost >= SLOTS_LOST_BEFORE_CLOSING:
+            if slots_lost >= SLOTS_LOST_BEFORE_CLOSING:
                 slots_lost = 0
                 self._ask_to_wait(namespace, run_id)
             else:
@@ -130,8 +131,9 @@ class Performer:
         )
 
     def _ask_to_wait(self, namespace: str, run_id: str) -> None:
-        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from settling.
-        He puts without reading, so this runs after him slot by slot, by what each slot lost shows."""
+        """Put a ``closing`` item, which appends wait out: a busy appender must not keep a run from settling,
+        nor a cancel from being latched. He puts without reading, so this runs after him slot by slot, by what
+        each slot lost shows."""
         context = self._context
         for _ in range(ROUNDS):
             run, tail, _newest = self._lookup.sight(namespace, run_id)
