@@ -50,6 +50,22 @@ def test_other_spellings_are_taken_and_never_stored(api: Lambdas, said: str, sta
     assert api.read(run["id"]).json[-1]["data"]["status"] == state
 
 
+def test_output_and_error_together_fill_256_kb_to_the_byte(api: Lambdas):
+    error = {"message": "x" * (262_144 - len('{"message":""}'))}
+    run = api.start()
+    assert _finish(api, run["id"], {"status": "failed", "error": error, "output": 1}).status == 413
+    assert _finish(api, run["id"], {"status": "failed", "error": error}).json["run"]["error"] == error
+    text = "x" * (262_144 - len('""'))
+    assert api.finish(api.start()["id"], output=text)["output"] == text
+
+
+def test_a_session_ref_may_be_any_text_of_256_characters(api: Lambdas):
+    for ref in ("", "é" * 256, "two\nlines"):
+        run = api.finish(api.start()["id"], session_ref=ref)
+        assert run["session_ref"] == ref
+        assert api.call("GET", f"/v1/runs/{run['id']}").json["run"] == run
+
+
 def test_a_later_finish_changes_nothing_and_learns_the_outcome(api: Lambdas):
     run = api.start()
     first = api.finish(run["id"], "failed", error={"message": "first"})
@@ -76,6 +92,12 @@ def test_a_repeat_with_neither_key_nor_attempt_can_not_tell(api: Lambdas):
     run = api.start()
     assert _finish(api, run["id"], FAILED).json["finished"] is True
     assert _finish(api, run["id"], FAILED).json["finished"] is False
+
+
+def test_a_fence_does_not_make_another_anonymous_finish_ones_own(api: Lambdas):
+    run = api.start()
+    assert _finish(api, run["id"], FAILED).json["finished"] is True
+    assert _finish(api, run["id"], FAILED, baton_attempt="1").json["finished"] is False
 
 
 def test_the_same_key_with_another_body_is_a_mismatch(api: Lambdas):

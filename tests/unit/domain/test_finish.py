@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from baton.domain.run import Ending, Lease
 from baton.domain.settling import Finish, Outcome, Stands, check_outcome, decide_finish, end_entry, settle
@@ -89,6 +90,14 @@ def test_the_same_key_with_another_body_is_told_so():
 )
 def test_a_repeat_is_known_by_its_key_or_by_body_and_fence(ending, outcome, attempt, ours):
     assert decide_finish(ended(**ending), Finish(outcome=outcome, attempt=attempt)) == Stands(ours=ours)
+
+
+def test_a_finish_with_neither_key_nor_fence_leaves_nothing_a_later_one_could_pass_for():
+    running = run_in(State.RUNNING)
+    settled_by = decide_finish(running, Finish(outcome=KEYLESS))
+    assert settled_by == replace(KEYLESS, body=None)
+    assert decide_finish(running, Finish(outcome=KEYLESS, attempt=1)) == KEYLESS
+    assert decide_finish(running, Finish(outcome=DONE)) == DONE
 
 
 @pytest.mark.parametrize("status", [State.COMPLETED, State.FAILED, State.CANCELLED, State.DEAD])

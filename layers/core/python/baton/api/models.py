@@ -87,7 +87,7 @@ class FinishRun(Body, frozen=True):
     code: Annotated[int, Meta(ge=-MAX_SAFE, le=MAX_SAFE)] | None = None
     signal: Signal | None = None
     resumable: bool | None = None
-    session_ref: Ref | None = None
+    session_ref: Annotated[str, Meta(max_length=256)] | None = None
 
 
 class CancelRun(Body, frozen=True):

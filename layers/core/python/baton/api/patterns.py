@@ -26,6 +26,6 @@ RunId = Annotated[str, Meta(pattern=whole(names.RUN_ID).replace("^", "^(?![khb]~
 """An id that a caller may ask for: those Baton derives are its own."""
 Tag = Annotated[str, _printable(64)]
 Ref = Annotated[str, _printable(256)]
-"""context_ref, agent_id, session_ref, Producer-Id."""
+"""context_ref, agent_id."""
 Signal = Annotated[str, _printable(64)]
 EntryType = Annotated[str, Meta(pattern=whole(names.ENTRY_TYPE))]

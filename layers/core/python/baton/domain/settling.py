@@ -32,9 +32,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_outcome(outcome: Outcome) -> None:
-    """Raise PayloadTooLarge when output and error together are over the limit: named after the output."""
-    error = b"" if outcome.error is None else canonical(outcome.error)
-    check_size("output", len(outcome.output) + len(error))
+    """Raise PayloadTooLarge when output and error together are over the limit: named after the output. What
+    is not there weighs nothing."""
+    output = 0 if outcome.output == NULL else len(outcome.output)
+    error = 0 if outcome.error is None else len(canonical(outcome.error))
+    check_size("output", output + error)
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,9 +64,10 @@ def decide_finish(run: Run, command: Finish) -> Outcome | Stands:
         raise InFlight(
             "the run is pending and nobody drives it: finish it under its attempt, or cancel it", run=run
         )
-    if cell(Command.FINISH, run.state).verdict is Verdict.ACT:
-        return command.outcome
     ending, asked = run.ending, command.outcome
+    if cell(Command.FINISH, run.state).verdict is Verdict.ACT:
+        unknowable = asked.key is None and command.attempt is None  # no repeat of it is told from another's
+        return replace(asked, body=None) if unknowable else asked
     if ending is None:
         return Stands(ours=False)
     if asked.key is not None and asked.key == ending.key:
