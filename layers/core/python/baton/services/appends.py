@@ -66,11 +66,12 @@ class Appends:
         check_batch(command.entries)
         body = pack(command.entries)
         nonce = self._context.nonce()
-        tail = self._lookup.recall(command.namespace, command.run_id, command.echo)
+        tail, seen = self._lookup.recall(command.namespace, command.run_id, command.echo), None
         for round_ in range(ROUNDS):
             run: Run | None = None
             if tail is None:
                 run, tail, _ = self._lookup.sight(command.namespace, command.run_id)
+                seen = self._lookup.same_life(seen, run)
             decision = self._decide(command, tail, run)
             if isinstance(decision, Duplicate):
                 return Appended(tail, True, decision.seq if command.producer else None)

@@ -89,6 +89,13 @@ class Lookup:
         young = [tail for tail in (mine, echo) if tail is not None and tail.seen_at >= oldest]
         return max(young, key=lambda tail: (tail.birth, tail.next), default=None)
 
+    def same_life(self, before: Run | None, now: Run) -> Run:
+        """``now``, unless it is another life of the id than was seen ``before``: what was asked of that one
+        must not happen to this one."""
+        if before is not None and before.birth != now.birth:
+            raise NotFound(f"no run {now.id!r} here any more: the id has been started again")
+        return now
+
     def _living(self, run_id: str, found: object) -> Run:
         if not isinstance(found, Run) or found.expired(self._context.clock.now()):
             raise NotFound(f"no run {run_id!r} here")
