@@ -116,7 +116,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "BatchGetItem", "GetItem", "UpdateItem"),
             *_of(RUNS, LISTING, BY_CONTEXT),
-            _on(LOG, "GetItem", "Query"),
+            _on(LOG, "BatchGetItem", "GetItem", "Query"),
             _on(CATALOG, "Query"),
         ),
     ),

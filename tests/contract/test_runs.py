@@ -111,10 +111,28 @@ def test_a_list_is_newest_first_over_all_workflows(api: Lambdas, five: list[str]
     assert "next_token" not in page
 
 
-def test_a_listed_run_has_every_field_and_no_payload(api: Lambdas):
-    run = api.finish(api.start(input="in")["id"], output="out", error={"message": "e"})
+@pytest.mark.parametrize("error", [{"message": "e", "type": "t"}, None])
+def test_a_listed_run_has_every_field_but_input_output_and_next_offset(api: Lambdas, error: Any):
+    run = api.finish(api.start(input="in")["id"], output="out", error=error)
     [listed] = _list(api)["runs"]
-    assert listed == {**run, "input": None, "output": None, "error": None, "next_offset": None}
+    assert listed == {**run, "input": None, "output": None, "next_offset": None}
+
+
+def test_a_resumed_run_is_listed_without_its_earlier_error(api: Lambdas):
+    run = api.finish(api.start()["id"], "failed", error={"message": "e"}, resumable=True)
+    assert _list(api)["runs"][0]["error"] == {"message": "e"}
+    api.call("POST", f"/v1/runs/{run['id']}/resume")
+    assert _list(api)["runs"][0]["error"] is None
+
+
+def test_a_page_of_large_errors_ends_early_and_goes_on(api: Lambdas):
+    error = {"message": "x" * 250_000}
+    made = [api.finish(api.start(run_id=f"r{n:02}")["id"], "failed", error=error)["id"] for n in range(14)]
+    page = _list(api)
+    first = _ids(page)
+    assert 0 < len(first) < len(made)
+    assert all(run["error"] == error for run in page["runs"])
+    assert [*first, *_ids(_list(api, next_token=page["next_token"]))] == made[::-1]
 
 
 @pytest.mark.parametrize(

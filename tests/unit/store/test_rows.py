@@ -122,6 +122,7 @@ ENDED = replace(
     ending=Ending(
         seq=12345,
         at=MIDNIGHT + 456,
+        error=True,
         code=137,
         signal="SIGKILL",
         resumable=True,

@@ -38,7 +38,7 @@ class TriggeredBy(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A run. ``input``, ``output``, ``error`` and ``next_offset`` are null in lists."""
+    """A run. ``input``, ``output`` and ``next_offset`` are null in lists."""
 
     id: str
     namespace: str

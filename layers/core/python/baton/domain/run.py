@@ -42,12 +42,13 @@ class TriggeredBy(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the current attempt ended. Output and error stand in the log entry at ``seq``. ``key`` and ``body``
-    tell the request that settled it from every other: digests of its idempotency key and of its canonical
-    body."""
+    """How the current attempt ended. Output and error stand in the log entry at ``seq``; ``error``: there is
+    one. ``key`` and ``body`` tell the request that settled it from every other: digests of its idempotency
+    key and of its canonical body."""
 
     seq: int
     at: Millis
+    error: bool = False
     code: int | None = None
     signal: str | None = None
     resumable: bool = False

@@ -95,6 +95,7 @@ def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, reten
         ending=Ending(
             seq=seq,
             at=now,
+            error=outcome.error is not None,
             code=outcome.code,
             signal=outcome.signal,
             resumable=outcome.resumable,

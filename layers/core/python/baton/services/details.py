@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from baton.domain.log import Tail, unpack
@@ -16,7 +18,8 @@ from baton.store.log import LogItem
 
 
 class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as answers show it. Payloads are canonical JSON; in lists they and ``next_offset`` are None."""
+    """A run as answers show it. Payloads are canonical JSON; in lists input, output and ``next_offset`` are
+    None."""
 
     run: Run
     input: bytes | None = None
@@ -81,6 +84,12 @@ class Details:
             return msgspec.structs.replace(detail, input=input_, output=outcome.output, error=error)
         return self._with_payloads(detail, input_=input_)
 
+    def listed(self, namespace: str, runs: Sequence[Run]) -> list[RunDetail]:
+        """Up to 100 runs as lists show them: with their errors, which stand in the logs, read at once."""
+        erred = [(run.id, run.birth, run.ending.seq) for run in runs if run.ending and run.ending.error]
+        ends = self._context.log.get_many(namespace, erred)
+        return [RunDetail(run=run, error=self._error(run, ends.get(run.id))) for run in runs]
+
     def input_of(self, run: Run, newest: LogItem | None = None) -> bytes:
         """The run's input, from its row or from the log's item 0, which may be at hand."""
         if run.input is not None:
@@ -115,6 +124,14 @@ class Details:
         return msgspec.structs.replace(
             detail, input=said, output=bytes(end.output), error=_unless_null(end.error)
         )
+
+    def _error(self, run: Run, end: LogItem | None) -> bytes | None:
+        if run.ending is None or not run.ending.error:
+            return None
+        try:
+            return bytes(self._end(run, run.ending, end).error)
+        except NotFound:
+            return None  # deleted while the list was made
 
     def _end(self, run: Run, ending: Ending, newest: LogItem | None) -> _EndData:
         return _end_data.decode(unpack(self._item(run, ending.seq, newest).body)[-1].data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -23,6 +23,8 @@ from baton.store.runs import Listed
 
 MAX_EXAMINED = 1_000
 BATCH = 100
+MAX_ERRORS = 3_000_000
+"""Bytes of errors in one page: an answer holds 4 MB, and the rest of 100 runs may take one."""
 LAST = "~"
 """Sorts after every place in a listing."""
 
@@ -105,10 +107,11 @@ class Runs:
 
     def list(self, namespace: str, wanted: Filter, *, limit: int, after: str | None) -> RunsPage:
         """One page, newest first by creation. It goes over all workflows ever started where none is named,
-        and may be short, even empty, with more to come: it examines at most 1,000 runs."""
+        and may be short, even empty, with more to come: it examines at most 1,000 runs, and ends early where
+        their errors are large."""
         now = self._context.clock.now()
         places = self._places(namespace, wanted, after)
-        found: list[RunDetail] = []
+        found: list[Run] = []
         examined = 0
         last = after
         while batch := list(islice(places, wanted.batch(limit - len(found), MAX_EXAMINED - examined))):
@@ -119,12 +122,21 @@ class Runs:
                 run = rows.get(place.run_id)
                 # An index that is behind may still name the place of an id's past life.
                 if run is not None and created_key(run) == place.created_key and wanted.takes(run, now):
-                    found.append(RunDetail(run=run))
+                    found.append(run)
                 if len(found) == limit:
-                    return RunsPage(found, last)
+                    return self._page(namespace, found, last)
             if examined >= MAX_EXAMINED:
-                return RunsPage(found, last)
-        return RunsPage(found, None)
+                return self._page(namespace, found, last)
+        return self._page(namespace, found, None)
+
+    def _page(self, namespace: str, found: Sequence[Run], after: str | None) -> RunsPage:
+        shown = self._details.listed(namespace, found)
+        size = 0
+        for number, detail in enumerate(shown):
+            size += len(detail.error or b"")
+            if size > MAX_ERRORS:
+                return RunsPage(shown[:number], created_key(found[number - 1]))
+        return RunsPage(shown, after)
 
     def _places(self, namespace: str, wanted: Filter, after: str | None) -> Iterator[Listed]:
         """Places in the listing, newest first, merged over the workflows it goes over."""

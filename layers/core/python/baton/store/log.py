@@ -8,7 +8,7 @@ of an id's newest life is found without knowing its birth.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -137,6 +137,14 @@ class LogStore:
         """One item, consistently."""
         raw = self._table.get(_log_key(namespace, log), _slot_key(birth, slot), consistent=True)
         return None if raw is None else _item(raw)
+
+    def get_many(self, namespace: str, places: Sequence[tuple[str, str, int]]) -> dict[str, LogItem]:
+        """Of up to 100 (log, birth, slot), no log twice, the items that stand there, by log. Eventually
+        consistent."""
+        if not places:
+            return {}
+        keys = [(_log_key(namespace, log), _slot_key(birth, slot)) for log, birth, slot in places]
+        return {raw["k"]["S"].split("#", 1)[1]: _item(raw) for raw in self._table.get_many(keys)}
 
     def read(self, namespace: str, log: str, birth: str, slot: int, *, consistent: bool) -> LogPage:
         """One call's worth (1 MB) of items from ``slot`` on."""
