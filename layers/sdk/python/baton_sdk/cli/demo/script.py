@@ -25,7 +25,7 @@ LATE_AFTER_LINES = 12
 CANCEL_AFTER_LINES = 40
 LIBRARY_FILES = 250
 SHOW_EVERY = 25
-_COMPILE = (sys.executable, "-u", "-m", "compileall")
+_SPOKEN = "baton exec -- python -u -m compileall"
 # Its own tests hold broken code on purpose, and what needs a display may be missing.
 _NOT_COMPILED = frozenset({"test", "tests", "lib2to3", "idlelib", "turtledemo", "tkinter", "site-packages"})
 
@@ -74,10 +74,12 @@ class Script:
 
     def _run_and_follow(self) -> None:
         rooms = [name for name in ("layers", "functions", "infra", "tests") if (self._root / name).is_dir()]
-        command = [*_COMPILE, "-f", "-o", "0", "-o", "1", "-o", "2", *rooms]
-        self._scene("Run a command: " + " ".join(["baton exec -- python", *command[1:]]))
+        options = ["-f", "-o", "0", "-o", "1", "-o", "2", *rooms]
+        self._scene(" ".join(["Run a command:", _SPOKEN, *options]))
         run_id = f"demo-build-{self._mark}"
-        job = self._exec(["--run-id", run_id, "--workflow", "compile"], command, cwd=self._root)
+        job = self._exec(
+            ["--run-id", run_id, "--workflow", "compile"], self._compile(*options), cwd=self._root
+        )
         self._await_run(run_id)
         first = Tail(self._url, run_id, see=self._shower())
         first.wait_for_lines(LATE_AFTER_LINES)
@@ -100,9 +102,9 @@ class Script:
         library = Path(sysconfig.get_path("stdlib"))
         files = [path.relative_to(library) for path in standard_library(library)[:LIBRARY_FILES]]
         listing.write_text("\n".join(map(str, files)))
-        self._scene(f"Cancel another one midway: baton exec -- python -u -m compileall ({len(files)} files)")
+        self._scene(f"Cancel another one midway: {_SPOKEN} ({len(files)} files)")
         run_id = f"demo-library-{self._mark}"
-        command = [*_COMPILE, "-i", str(listing)]
+        command = self._compile("-i", str(listing))
         job = self._exec(["--run-id", run_id, "--workflow", "compile-library"], command, cwd=library)
         self._await_run(run_id)
         tail = Tail(self._url, run_id, see=self._shower())
@@ -142,11 +144,15 @@ class Script:
         self.results["resumed"] = {"run_id": run_id, "events": len(events), "attempts": run.attempt}
 
     def _exec(self, options: Sequence[str], command: Sequence[str], *, cwd: Path) -> Exec:
-        # The bytecode goes to a folder of the demo's own: the checkout stays as it is.
-        env = stack_environment(self._root) | {"PYTHONPYCACHEPREFIX": str(self._scratch / "pycache")}
-        started = Exec(self._url, options, command, cwd=cwd, env=env)
+        started = Exec(self._url, options, command, cwd=cwd, env=stack_environment(self._root))
         self._running.append(started)
         return started
+
+    def _compile(self, *arguments: str) -> list[str]:
+        # The bytecode goes to a folder of the demo's own, and only what is compiled for show: what Python
+        # compiles for itself, in `exec` or in the command, would be found there and skipped.
+        folder = self._scratch / "pycache"
+        return [sys.executable, "-u", "-B", "-X", f"pycache_prefix={folder}", "-m", "compileall", *arguments]
 
     def _await_run(self, run_id: str) -> None:
         # `exec` starts the run when its interpreter is up; until then there is nothing to follow.
