@@ -58,7 +58,10 @@ def test_what_looked_at_a_life_that_is_over_does_nothing_to_the_next_one(world: 
 
 @pytest.mark.parametrize("name", ["delete", "resume"])
 def test_a_settled_life_is_not_taken_for_the_next_one_that_settled_too(world: World, name: str) -> None:
-    acts = {"delete": asking.delete, "resume": partial(asking.resume, force=True)}
+    acts: dict[str, Callable[..., Any]] = {
+        "delete": asking.delete,
+        "resume": partial(asking.resume, force=True),
+    }
     first, container = world.container(), world.container()
     asking.running(first, run_id=ID)
     asking.fail(first, ID)

@@ -25,7 +25,10 @@ class Appending(Scenario):
     attempt: int | None = None
     input: object = None
     batch: tuple[str, ...] = ("one", "two")
+    told: bool = False
+    """Whether somebody cancels it before the batch is sent again."""
     _echo: Tail | None = None
+    _asked: int = 0
 
     def prepare(self, world: World) -> Container:
         container = world.container()
@@ -40,6 +43,9 @@ class Appending(Scenario):
         return container if self.warm else world.container()
 
     def act(self, container: Container) -> Appended:
+        self._asked += 1
+        if self.told and self._asked == 2:
+            asking.cancel(self.world.container(), self.run_id)
         return self._append(container, *self.batch, producer=self.producer)
 
     def _append(self, container: Container, *marks: str, producer: Producer | None) -> Appended:
@@ -86,6 +92,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "append, its end remembered": Appending,
     "append, cold": lambda: Appending(warm=False),
     "append, its end echoed": lambda: Appending(warm=False, echo=True),
+    "append, told to stop before it is sent again": lambda: Appending(told=True),
     "append without a producer": lambda: Appending(producer=None),
     "append without a producer, cold": lambda: Appending(producer=None, warm=False),
     "append first after the start": _first,
