@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from tests.functions.lambdas import Lambdas
+from tests.functions.lambdas import Context, Lambdas
 from tests.unit.house import House
 
 
@@ -25,6 +26,18 @@ def test_a_run_comes_with_all_around_it(api: Lambdas):
         "awaited_by": [],
     }
     assert answer.headers["cache-control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("parameters", [{"id": "a:1"}, {"id": "a%3A1"}, None])
+@pytest.mark.parametrize("path", ["/v1/runs/a:1", "/v1/runs/a%3A1"])
+def test_an_id_is_understood_however_the_gateway_passes_it_on(
+    api: Lambdas, parameters: dict[str, str] | None, path: str
+):
+    api.start(run_id="a:1")
+    event, match = api.event("GET", "/v1/runs/a:1")
+    event |= {"rawPath": path, "pathParameters": parameters}
+    answer = api.module(match.function.name).handler(event, Context())
+    assert json.loads(answer["body"])["run"]["id"] == "a:1"
 
 
 def test_an_etag_answers_304_until_anything_changes(api: Lambdas):

@@ -51,8 +51,8 @@ class Request:
     @property
     def run_id(self) -> str:
         """The path's run id. Raises NotFound for what can be none."""
-        given = (self._event.get("pathParameters") or {}).get("id")
-        text = unquote(self._event["rawPath"].split("/")[3]) if given is None else given
+        given = (self._event.get("pathParameters") or {}).get("id") or self._event["rawPath"].split("/")[3]
+        text = unquote(given)  # gateways differ in whether it comes decoded, and no id holds a percent sign
         if not names.matches(names.RUN_ID, text):
             raise NotFound("no such run here")
         return text

@@ -111,8 +111,7 @@ class Streams:
         """Chunks as they come, till the log closes or the time is up; the first at once, empty if there is
         nothing. None each time nothing was there: the caller may speak, or stop.
 
-        Empty looks are eventually consistent: what they miss the next one finds. Raises NotFound when the run
-        goes.
+        Empty looks are eventually consistent: what they miss the next one finds.
         """
         context = self._context
         if reading.at_end is None:
