@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -77,10 +76,10 @@ def spelled(value: Any) -> str:
 
 
 def same(sent: Any, came: Any) -> bool:
-    """Whether ``came``, parsed with its numbers as text, is what was sent: shape, strings, and each number's
-    value, sign of zero and digits."""
+    """Whether ``came``, parsed with its numbers as text, is what was sent: shape, strings, and each number
+    character by character."""
     if isinstance(sent, Number):
-        return isinstance(came, Number) and Decimal(sent).as_tuple() == Decimal(came).as_tuple()
+        return isinstance(came, Number) and str(sent) == str(came)
     if type(sent) is not type(came):
         return False
     if isinstance(sent, dict):
