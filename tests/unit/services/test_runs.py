@@ -270,6 +270,8 @@ def test_a_page_ends_with_the_runs_it_was_asked_for_and_reads_no_more(house, six
         six.runs.list(NS, Filter(workflow="w1"), limit=1, after=None)
     (batch,) = [request for operation, request in calls if operation == "BatchGetItem"]
     assert len(batch["RequestItems"][house.settings.runs_table]["Keys"]) == 1
+    (query,) = [request for operation, request in calls if operation == "Query"]
+    assert query["Limit"] == 1
 
 
 @pytest.fixture

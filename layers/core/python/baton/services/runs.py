@@ -110,7 +110,7 @@ class Runs:
         and may be short, even empty, with more to come: it examines at most 1,000 runs, and ends early where
         their errors are large."""
         now = self._context.clock.now()
-        places = self._places(namespace, wanted, after)
+        places = self._places(namespace, wanted, after, wanted.batch(limit, BATCH))
         found: list[Run] = []
         examined = 0
         last = after
@@ -138,8 +138,9 @@ class Runs:
                 return RunsPage(shown[:number], created_key(found[number - 1]))
         return RunsPage(shown, after)
 
-    def _places(self, namespace: str, wanted: Filter, after: str | None) -> Iterator[Listed]:
-        """Places in the listing, newest first, merged over the workflows it goes over."""
+    def _places(self, namespace: str, wanted: Filter, after: str | None, size: int) -> Iterator[Listed]:
+        """Places in the listing, newest first, merged over the workflows it goes over, of each ``size`` at a
+        time."""
         since = place_at(wanted.since or 0)
         before = after if after is not None else LAST
         if wanted.until is not None:
@@ -147,13 +148,19 @@ class Runs:
         if before <= since:
             return iter(())  # the store refuses a range that ends before it begins
         if wanted.context_ref is not None:
-            return self._walk(namespace, None, wanted.context_ref, since, before)
+            return self._walk(namespace, None, wanted.context_ref, since, before, size)
         names = [wanted.workflow] if wanted.workflow else self._context.catalog.workflow_names(namespace)
-        walks = [self._walk(namespace, name, None, since, before) for name in names]
+        walks = [self._walk(namespace, name, None, since, before, size) for name in names]
         return heapq.merge(*walks, key=lambda place: place.created_key, reverse=True)
 
     def _walk(
-        self, namespace: str, workflow: str | None, context_ref: str | None, since: str, before: str
+        self,
+        namespace: str,
+        workflow: str | None,
+        context_ref: str | None,
+        since: str,
+        before: str,
+        size: int,
     ) -> Iterator[Listed]:
         start = None
         while True:
@@ -164,7 +171,7 @@ class Runs:
                 since=since,
                 before=before,
                 start=start,
-                limit=BATCH,
+                limit=size,
             )
             yield from page
             if start is None:
