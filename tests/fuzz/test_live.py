@@ -240,3 +240,26 @@ def test_a_cursor_never_goes_back(client: httpx.Client, run: str, cursor: str):
     if len(following) <= 15:
         again = client.get(f"{run}/stream?offset=-1&live=long-poll&cursor={following}")
         assert int(again.headers["stream-cursor"]) > int(following)
+
+
+@pytest.mark.parametrize("live", ["", "&live=long-poll", "&live=sse"])
+@pytest.mark.parametrize(
+    "offset",
+    ["0000000000000000_00001", "0000000000000002_00000", "0000000000000001_00003", "0000000000000004_00001"],
+)
+def test_an_offset_that_never_was_is_refused_before_the_first_byte(
+    client: httpx.Client, run: str, offset: str, live: str
+):
+    append(client, run, 1, 2, 3)
+    append(client, run, 4, 5)
+    append(client, run, 6)
+    for where in ("1_00001", "1_00002", "4_00000"):
+        assert client.get(f"{run}/stream?offset=000000000000000{where}").status_code == 200
+    answer = client.get(f"{run}/stream?offset={offset.replace('4_00001', '3_00000')}{live}")
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["loc"] == ["query", "offset"]
+    if live == "&live=sse":
+        last = client.get(
+            f"{run}/stream?live=sse", headers={"Last-Event-ID": offset.replace("4_00001", "3_00000")}
+        )
+        assert last.json()["errors"][0]["loc"] == ["header", "Last-Event-ID"]

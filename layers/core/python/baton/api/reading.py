@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -50,10 +52,12 @@ def read(runtime: Runtime, request: Request) -> Response:
     last_id = request.header("last-event-id") if query.live is models.Live.SSE else None
     if last_id is None and query.offset is None:
         raise InvalidRequest.at(["query", "offset"], "required in a live read")
-    reading = _open(runtime, request, last_id, START if query.offset is None else query.offset)
-    if query.live is models.Live.SSE:
-        return _events(runtime, request, query, reading)
-    return _long_poll(runtime, request, query, reading)
+    with _named(last_id):
+        offset = last_id if last_id is not None else query.offset or ""
+        reading = runtime.streams.open(request.namespace, request.run_id, offset)
+        if query.live is models.Live.SSE:
+            return _events(runtime, request, query, reading)
+        return _long_poll(runtime, request, query, reading)
 
 
 def cursor(now: Millis, given: str | None) -> str:
@@ -65,18 +69,20 @@ def cursor(now: Millis, given: str | None) -> str:
     return str(int(given) + max(1, random.randint(1, CURSOR_JITTER_SECONDS) // CURSOR_SECONDS))
 
 
-def _open(runtime: Runtime, request: Request, last_id: str | None, offset: str) -> Reading:
-    if last_id is None:
-        return runtime.streams.open(request.namespace, request.run_id, offset)
+@contextmanager
+def _named(last_id: str | None) -> Iterator[None]:
+    """An offset that came as Last-Event-ID is refused as that."""
     try:
-        return runtime.streams.open(request.namespace, request.run_id, last_id)
+        yield
     except InvalidRequest as exc:
+        if last_id is None:
+            raise
         raise InvalidRequest.at(["header", "Last-Event-ID"], "not an offset of this log") from exc
 
 
 def _catch_up(runtime: Runtime, request: Request, query: models.StreamQuery) -> Response:
     offset = START if query.offset is None else query.offset
-    reading = _open(runtime, request, None, offset)
+    reading = runtime.streams.open(request.namespace, request.run_id, offset)
     chunk = next(runtime.streams.follow(reading, until=0))
     assert chunk is not None
     headers = _headers(chunk.next, up_to_date=chunk.up_to_date, closed=chunk.closed)
@@ -110,19 +116,21 @@ def _events(runtime: Runtime, request: Request, query: models.StreamQuery, readi
         else min(settings.long_poll_seconds, BUFFERED_SECONDS)
     )
     until = _until(runtime, request, wish)
-    frames = _frames(runtime, reading, until, query.cursor, whole=not request.streaming)
+    chunks = runtime.streams.follow(reading, until)
+    first = next(chunks)  # also an offset inside a batch, where nothing begins, is refused by now
+    frames = _frames(runtime, chain((first,), chunks), query.cursor, whole=not request.streaming)
     return Response(status=200, headers={"Content-Type": EVENTS}, body=_unbroken(frames, request.id))
 
 
 def _frames(
-    runtime: Runtime, reading: Reading, until: Millis, given: str | None, *, whole: bool
+    runtime: Runtime, chunks: Iterator[Chunk | None], given: str | None, *, whole: bool
 ) -> Iterator[bytes]:
     """The frames of one connection. ``whole``: its answer is passed on only when it ends, which is
     then as soon as it has something to say."""
     clock, pause = runtime.clock, millis(runtime.settings.sse_comment_seconds)
     yield streaming.retry(RETRY_MILLIS)
     spoke = clock.now()
-    for chunk in runtime.streams.follow(reading, until):
+    for chunk in chunks:
         now = clock.now()
         if chunk is not None:
             given = cursor(now, given)
