@@ -171,7 +171,18 @@ def test_a_seventeenth_producer_is_refused(api: Lambdas):
     assert _produce(api, run["id"], 1, id_="p0").status == 200
 
 
-def test_a_duplicate_hands_out_no_tail(api: Lambdas):
+def test_a_duplicate_hands_out_the_tail_of_an_open_log(api: Lambdas, house: House):
+    run = api.start()
+    _produce(api, run["id"], 0)
+    again = _produce(Lambdas(house.container()), run["id"], 0)
+    assert again.status == 204
+    cold = Lambdas(house.container())
+    with calls_of(cold.runtime) as calls:
+        assert _produce(cold, run["id"], 1, baton_tail=again.headers["baton-tail"]).status == 200
+    assert names_of(calls) == ["PutItem"]
+
+
+def test_a_duplicate_hands_out_no_tail_of_a_log_that_takes_nothing(api: Lambdas):
     run = api.start(mode="attached")
     _produce(api, run["id"], 0, baton_attempt="1")
     api.finish(run["id"], "failed", resumable=True)

@@ -48,15 +48,15 @@ def command(runtime: Runtime, request: Request, tokens: Tokens) -> Append:
 
 
 def answer(command: Append, done: Appended, tokens: Tokens) -> Response:
-    """200 for a producer's batch, 204 for any other and for a duplicate. A duplicate's tail may be of a log
-    that takes nothing now, so it is not handed out."""
+    """200 for a producer's batch, 204 for any other and for a duplicate, whose log may take nothing now: the
+    tail of such a one is not handed out."""
     headers = {"Stream-Next-Offset": str(done.tail.offset)}
     if done.tail.header.closed:
         headers["Stream-Closed"] = "true"
     if command.producer is not None:
         headers["Producer-Epoch"] = str(command.producer.epoch)
         headers["Producer-Seq"] = str(done.producer_seq)
-    if not done.duplicate:
+    if done.open:
         headers |= tokens.tail(command.namespace, command.run_id, done.tail)
     return Response(status=200 if command.producer and not done.duplicate else 204, headers=headers)
 

@@ -17,7 +17,7 @@ from baton.domain.log import (
     pack,
 )
 from baton.domain.run import Run
-from baton.domain.states import Command, cell
+from baton.domain.states import Command, State, cell
 from baton.errors import BatonError, Conflict, Unavailable
 from baton.services.context import Context
 from baton.services.lookup import Lookup
@@ -42,11 +42,12 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
 
 class Appended(msgspec.Struct, frozen=True):
     """The log's end now, and whether it had this batch before. ``producer_seq`` is the highest it took of the
-    producer's epoch."""
+    producer's epoch; ``open``: the log takes more."""
 
     tail: Tail
     duplicate: bool = False
     producer_seq: int | None = None
+    open: bool = True
 
 
 class Appends:
@@ -74,7 +75,8 @@ class Appends:
                 seen = self._lookup.same_life(seen, run)
             decision = self._decide(command, tail, run)
             if isinstance(decision, Duplicate):
-                return Appended(tail, True, decision.seq if command.producer else None)
+                running = run is not None and run.state is State.RUNNING
+                return Appended(tail, True, decision.seq if command.producer else None, running)
             if isinstance(decision, Accept):
                 appended = self._put(command, tail, decision.header, body, nonce)
                 if appended is not None:
