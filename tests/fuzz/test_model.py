@@ -151,4 +151,4 @@ def test_a_run_lives_as_the_contract_says(http: httpx.Client):
 
 @pytest.mark.slow
 def test_many_runs_live_as_the_contract_says(http: httpx.Client):
-    lived(http, lives=60, steps=30)
+    lived(http, lives=40, steps=25)
