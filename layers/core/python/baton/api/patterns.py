@@ -22,7 +22,8 @@ def _printable(most: int, least: int = 1) -> Meta:
 
 
 Workflow = Annotated[str, Meta(pattern=whole(names.WORKFLOW))]
-RunId = Annotated[str, Meta(pattern=whole(names.RUN_ID).replace("^", "^(?![khb]~)", 1))]
+_OWN = "|".join(names.DERIVED_PREFIXES)
+RunId = Annotated[str, Meta(pattern=whole(names.RUN_ID).replace("^", f"^(?!{_OWN})", 1))]
 """An id that a caller may ask for: those Baton derives are its own."""
 Tag = Annotated[str, _printable(64)]
 Ref = Annotated[str, _printable(256)]

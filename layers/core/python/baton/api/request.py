@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from baton.api import shapes
 from baton.api.identity import Caller
+from baton.api.models import MAX_SAFE
 from baton.domain import names, payload
 from baton.domain.log import Producer
 from baton.errors import InvalidRequest, NotFound, UnsupportedMediaType
@@ -18,7 +19,6 @@ from baton.errors import InvalidRequest, NotFound, UnsupportedMediaType
 M = TypeVar("M")
 
 JSON = "application/json"
-MAX_SAFE = 2**53 - 1
 MAX_HEADER = 256
 ANSWER_SECONDS = 1.0
 """What is left of a function's time for its answer when it has waited as long as it may."""

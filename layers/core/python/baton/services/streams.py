@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from baton.domain.clock import Millis, millis, rfc3339
+from baton.domain.clock import Millis, rfc3339
 from baton.domain.log import Entry, Message, Tail, unpack
 from baton.domain.offset import NOW, Offset
 from baton.domain.offset import parse as parse_offset
@@ -189,8 +189,3 @@ def _empty(reading: Reading, closed: bool) -> Chunk:
         up_to_date=True,
         closed=closed,
     )
-
-
-def long_poll_deadline(context: Context, seconds: float) -> Millis:
-    """When a live read that begins now has to answer."""
-    return context.clock.now() + millis(seconds)
