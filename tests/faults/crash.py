@@ -57,7 +57,9 @@ class CrashPlan:
         self.struck = call
         if self._mode is Mode.LOST:
             self._wire.lose_next_reply()
-            return send()
+            answer = send()
+            assert self._wire.lost, "the reply came after all"
+            return answer
         if self._mode in (Mode.AFTER, Mode.UNHEARD):
             try:
                 send()
@@ -131,9 +133,9 @@ def points(name: str, scenario: Callable[[], Scenario], house: House, *, every: 
         for at, call in enumerate(calls):
             for mode in Mode:
                 if every or _differs(at, call, mode):
-                    yield Point(name, scenario, at, mode, swapped, True, every or mode is Mode.AFTER)
+                    yield Point(name, scenario, at, mode, swapped, True, mode is Mode.AFTER)
                 if mode.fatal and (every or (call.writes and mode is Mode.AFTER)):
-                    yield Point(name, scenario, at, mode, swapped, False, every)
+                    yield Point(name, scenario, at, mode, swapped, False, False)
 
 
 def _differs(at: int, call: Call, mode: Mode) -> bool:

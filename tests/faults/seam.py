@@ -77,6 +77,11 @@ class Wire:
         """The reply to this thread's next request is lost."""
         self._losing.now = True
 
+    @property
+    def lost(self) -> bool:
+        """Whether the reply that was to be lost is."""
+        return not self._losing.now
+
     def _send_and_cut(self, request: Any) -> Any:
         answer = self._send(request)
         self._cut(request)
