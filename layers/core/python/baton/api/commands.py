@@ -41,7 +41,7 @@ def start(request: Request) -> Start:
         agent_id=body.agent_id,
         tags=tuple(body.tags or ()),
         mode=body.mode,
-        inactivity_timeout_seconds=watch,
+        inactivity_timeout_seconds=int(watch) if watch is not None and watch.is_integer() else watch,
         max_attempts=body.max_attempts,
         available_at=None if body.available_at is None else _sayable(body.available_at, "available_at"),
         priority=body.priority,

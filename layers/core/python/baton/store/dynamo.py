@@ -33,6 +33,11 @@ B = TypeVar("B")
 CONFLICT_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Seconds before a write that met another transaction is tried again, each with full jitter."""
 
+READ_TIMEOUT_SECONDS = 3
+TRIES = 3
+"""Of one call, and so at most some 9 seconds of it: two calls fit in the shortest function's time, which is why a
+store that hangs is told as unavailable and not as a function that was cut off."""
+
 _CONFLICTS = frozenset(
     {"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"}
 )
@@ -85,10 +90,10 @@ class Dynamo:
         self.connection = Connection(
             region=region,
             host=endpoint_url,
-            connect_timeout_seconds=2,
-            read_timeout_seconds=6,
+            connect_timeout_seconds=1,
+            read_timeout_seconds=READ_TIMEOUT_SECONDS,
             max_pool_connections=max_connections,
-            retry_configuration={"total_max_attempts": 4, "mode": "standard"},
+            retry_configuration={"total_max_attempts": TRIES, "mode": "standard"},
         )
         self._sleep = sleep
         self._rng = rng
