@@ -35,8 +35,8 @@ CONFLICT_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 READ_TIMEOUT_SECONDS = 3
 TRIES = 3
-"""Of one call, and so at most some 9 seconds of it: two calls fit in the shortest function's time, which is why a
-store that hangs is told as unavailable and not as a function that was cut off."""
+"""Of one call, so at most some 9 seconds of it: two calls fit in the shortest function's time, and a store
+that hangs is told as unavailable rather than the function cut off."""
 
 _CONFLICTS = frozenset(
     {"TransactionConflict", "TransactionConflictException", "TransactionInProgressException"}
