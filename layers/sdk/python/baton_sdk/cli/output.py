@@ -57,20 +57,22 @@ class Output:
         """Something about the work, for whoever watches."""
         self.notes.print(Text(text, style="dim"))
 
-    def table(
-        self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None
-    ) -> None:
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """A table for a terminal, tab-separated lines without a head for a pipe."""
         if not self.console.is_terminal:
             for row in rows:
                 self.write("\t".join(_plain(cell) for cell in row))
             return
-        table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-        for column in columns:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            table.add_row(*(cell if isinstance(cell, Text) else _plain(cell) for cell in row))
-        self.console.print(table, soft_wrap=False)
+        head = [Text(column, style="bold") for column in columns]
+        lines = [head, *([c if isinstance(c, Text) else Text(_plain(c)) for c in row] for row in rows)]
+        widths = [max(cell.cell_len for cell in cells) for cells in zip(*lines, strict=True)]
+        for cells in lines:
+            for cell, width in zip(cells, widths, strict=True):
+                cell.pad_right(width - cell.cell_len)
+            line = Text("  ").join(cells)
+            line.rstrip()
+            # In a narrow terminal it runs on: an id that is cut into pieces can't be copied.
+            self.console.print(line)
 
     def facts(self, pairs: Iterable[tuple[str, Any]]) -> None:
         """Names and values, those without a value left out."""
@@ -92,8 +94,9 @@ class Output:
             sys.stderr.write(document + "\n")
             return
         self.notes.print(Text.assemble(("error: ", "bold red"), error.detail))
-        for field in error.errors:
-            self.notes.print(Text(f"  {field}"))
+        for field in map(str, error.errors):
+            if field != error.detail:
+                self.notes.print(Text(f"  {field}"))
         for line in _hints(error):
             self.notes.print(Text(f"  {line}", style="dim"))
 

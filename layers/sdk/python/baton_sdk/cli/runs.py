@@ -11,7 +11,8 @@ from baton_sdk.cli.options import ContextRef, RunArgument
 from baton_sdk.cli.outage import Outage
 from baton_sdk.cli.session import REFUSED, Session, command, take_globals
 from baton_sdk.cli.values import moment
-from baton_sdk.cli.views import RUN_COLUMNS, outcome, run_row, show_detail, show_run
+from baton_sdk.cli.views import RUN_COLUMNS, outcome, present, run_row, show_detail, show_run
+from baton_sdk.run import Run
 
 runs = typer.Typer(
     name="runs",
@@ -23,11 +24,14 @@ runs = typer.Typer(
 
 def list_runs(
     session: Session,
-    workflow: Annotated[str | None, typer.Option("--workflow", "-w", help="Only of this workflow.")] = None,
-    state: Annotated[
-        list[str] | None, typer.Option("--state", "-s", help="Only in this state; may repeat.")
+    workflow: Annotated[
+        str | None, typer.Option("--workflow", "-w", metavar="NAME", help="Only of this workflow.")
     ] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only with this tag.")] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", "-s", metavar="STATE", help="Only in this state; may repeat."),
+    ] = None,
+    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag.")] = None,
     context_ref: ContextRef = None,
     since: Annotated[
         str | None, typer.Option("--since", metavar="TIME", help="Created since: a time, or an age like 2h.")
@@ -35,7 +39,7 @@ def list_runs(
     until: Annotated[
         str | None, typer.Option("--until", metavar="TIME", help="Created until: a time, or an age like 30m.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most this many.")] = 50,
     everything: Annotated[bool, typer.Option("--all", help="All of them, page after page.")] = False,
 ) -> None:
     """List runs, newest first.
@@ -59,7 +63,8 @@ def list_runs(
     if session.out.as_json:
         session.out.document({"runs": [run.raw for run in taken]})
     elif taken or not session.out.for_person:
-        session.out.table(RUN_COLUMNS, (run_row(run) for run in taken))
+        now = present() if session.out.for_person else None
+        session.out.table(RUN_COLUMNS, (run_row(run, now) for run in taken))
     else:
         session.out.note("no runs")
 
@@ -107,7 +112,9 @@ def wait(
 def cancel(
     session: Session,
     run_id: RunArgument,
-    reason: Annotated[str | None, typer.Option("--reason", "-r", help="Why; the driver sees it.")] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", "-r", metavar="TEXT", help="Why; the driver sees it.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Settle it now, whatever its driver does.")] = False,
 ) -> None:
     """Ask a run's driver to stop (or settle the run, if nobody drives it).
@@ -151,10 +158,17 @@ def resume(
     elif answer.resumed:
         session.out.console.print(f"run {run.id} is {run.state} again, attempt {run.attempt}")
     else:
-        why = "it was not settled resumable (--force)" if run.terminal else f"it is {run.state}"
-        session.out.note(f"not resumed: {why}")
+        session.out.note(f"not resumed: {_why_not(run)}")
     if not answer.resumed:
         raise typer.Exit(REFUSED)
+
+
+def _why_not(run: Run) -> str:
+    if run.continued_as is not None:
+        return f"it goes on as {run.continued_as}"
+    if run.state in {"failed", "cancelled", "dead"} and not run.resumable:
+        return "it was not settled resumable (--force)"
+    return f"it is {run.state}"
 
 
 def delete(session: Session, run_id: RunArgument) -> None:
@@ -172,14 +186,14 @@ def delete(session: Session, run_id: RunArgument) -> None:
         session.out.note(f"deleted {run_id}")
 
 
-for name, function in (
-    ("list", list_runs),
-    ("show", show),
-    ("wait", wait),
-    ("cancel", cancel),
-    ("resume", resume),
-    ("delete", delete),
+for name, function, in_short in (
+    ("list", list_runs, None),
+    ("show", show, None),
+    ("wait", wait, "Wait for a run's end."),
+    ("cancel", cancel, "Ask a run's driver to stop."),
+    ("resume", resume, None),
+    ("delete", delete, None),
 ):
-    runs.command(name)(command(function))
+    runs.command(name, short_help=in_short)(command(function))
 
 __all__ = ["runs", "show_run"]

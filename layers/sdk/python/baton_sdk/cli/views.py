@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.text import Text
@@ -12,14 +12,15 @@ from baton_sdk.log import Event
 from baton_sdk.run import Run, RunDetail
 
 RUN_COLUMNS = ("ID", "WORKFLOW", "STATE", "ATTEMPT", "CREATED", "ENDED", "TAGS")
+_DAY = timedelta(days=1)
 
 _TYPE_COLOURS = {"stdout": "", "stderr": "yellow", "cancel": "dark_orange", "error": "red"}
 _OUTCOME = ("code", "signal", "error", "output")
 
 
-def run_row(run: Run) -> tuple[Any, ...]:
-    """A run in a list."""
-    times = (when(run.created_at), when(run.ended_at))
+def run_row(run: Run, now: datetime | None = None) -> tuple[Any, ...]:
+    """A run in a list; ``now`` makes its times short."""
+    times = (when(run.created_at, now), when(run.ended_at, now))
     return (run.id, run.workflow, state(run.state), run.attempt, *times, ",".join(run.tags))
 
 
@@ -85,10 +86,12 @@ def event_text(event: Event) -> Text:
         # A command's own colours come through; what else it may send to a terminal does not.
         return Text.from_ansi(data["line"])
     if event.type == "start" and isinstance(data, dict):
-        return Text(f"{data.get('workflow')} {compact(data.get('input'), 200)}", style="bold")
+        given = data.get("input")
+        said = str(data.get("workflow"))
+        return Text(said if given is None else f"{said} {compact(given, 200)}", style="bold")
     if event.type == "end" and isinstance(data, dict):
-        said = [f"{name} {compact(data[name], 200)}" for name in _OUTCOME if data.get(name) is not None]
-        return Text.assemble(state(str(data.get("status"))), *((", " + part) for part in said))
+        parts = [f", {name} {compact(data[name], 200)}" for name in _OUTCOME if data.get(name) is not None]
+        return Text.assemble(state(str(data.get("status"))), *parts)
     return Text("" if data is None else compact(data))
 
 
@@ -100,9 +103,17 @@ def event_line(event: Event, began: datetime | None) -> Text:
     return head + event_text(event)
 
 
-def when(moment: datetime | None) -> str | None:
-    """A time as a person reads it: local, to the second."""
-    return None if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def when(moment: datetime | None, now: datetime | None = None) -> str | None:
+    """A time as a person reads it: local, to the second; of the day before ``now`` without its date."""
+    if moment is None:
+        return None
+    recent = now is not None and abs(now - moment) < _DAY
+    return moment.astimezone().strftime("%H:%M:%S" if recent else "%Y-%m-%d %H:%M:%S")
+
+
+def present() -> datetime:
+    """Now, for short times."""
+    return datetime.now(UTC)
 
 
 def _cancel(run: Run) -> str | None:
