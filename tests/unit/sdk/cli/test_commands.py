@@ -61,6 +61,10 @@ def test_every_verb_teaches_by_example(verb, run):
         assert option in result.output
 
 
+def test_the_program_tells_its_version(run):
+    assert re.fullmatch(r"baton \d+\.\d+\.\d+\n", run("--version").output)
+
+
 LIST = {"runs": [run_json("a"), run_json("b", state="failed", tags=["x", "y"])]}
 
 
@@ -119,6 +123,12 @@ def test_a_refusal_is_exit_1_with_its_reason_and_its_fields(run):
     assert result.exit_code == 1
     assert result.stdout == ""
     assert "error: bad" in result.stderr and "body.tags: 17 are too many" in result.stderr
+
+
+def test_a_reason_that_is_the_field_s_own_is_said_once(run):
+    said = {"loc": ["body", "priority"], "msg": "Expected `int` <= 9"}
+    refusal = problem(400, "invalid-request", "body.priority: Expected `int` <= 9", errors=[said])
+    assert run("start", "w", answer=refusal).stderr.count("Expected") == 1
 
 
 def test_a_refusal_as_json(run):

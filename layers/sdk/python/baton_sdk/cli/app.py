@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
+from typing import Annotated
 
 import typer
 
@@ -13,9 +15,31 @@ from baton_sdk.cli.doctor import doctor
 from baton_sdk.cli.exec.command import execute
 from baton_sdk.cli.finish import finish
 from baton_sdk.cli.runs import runs
-from baton_sdk.cli.session import INTERRUPTED, command, take_globals
+from baton_sdk.cli.session import INTERRUPTED, Json, Namespace, Token, Url, command, take_globals
 from baton_sdk.cli.start import start
 from baton_sdk.cli.tail import tail
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"baton {importlib.metadata.version('baton')}")
+        raise typer.Exit
+
+
+def program(
+    ctx: typer.Context,
+    url: Url = None,
+    token: Token = None,
+    namespace: Namespace = None,
+    json: Json = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_tell_version),
+    ] = False,
+) -> None:
+    """The callback of the program: the global options, and what only the program itself is asked."""
+    take_globals(ctx, url, token, namespace, json)
+
 
 app = typer.Typer(
     name="baton",
@@ -25,22 +49,23 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    callback=take_globals,
+    callback=program,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 # Options of the command that is run are its own: ours end at the first word that is none.
 _OURS_FIRST = {"allow_interspersed_args": False}
 
-app.command("demo")(command(demo))
-app.command("dev")(command(dev))
-app.command("exec", context_settings=_OURS_FIRST)(command(execute))
+# What the list of commands has room for; each command's own help says it all.
+app.command("demo", short_help="Play a run's whole life on this machine, and check it.")(command(demo))
+app.command("dev", short_help="Start the local stack behind a real HTTP server.")(command(dev))
+app.command("exec", short_help="Run a command as a run.", context_settings=_OURS_FIRST)(command(execute))
 app.command("start")(command(start))
 app.add_typer(runs)
-app.command("tail")(command(tail))
-app.command("append")(command(append))
-app.command("finish")(command(finish))
-app.command("doctor")(command(doctor))
+app.command("tail", short_help="Follow a run's log, live to its end.")(command(tail))
+app.command("append", short_help="Append to a run's log.")(command(append))
+app.command("finish", short_help="Settle a run, once.")(command(finish))
+app.command("doctor", short_help="Check the way to the service.")(command(doctor))
 
 
 def main() -> None:

@@ -20,7 +20,10 @@ _NEEDS = ("moto", "starlette", "uvicorn")
 
 def dev(
     session: Session,
-    port: Annotated[int, typer.Option("--port", "-p", help="Where to listen, on loopback.")] = DEFAULT_PORT,
+    port: Annotated[
+        int,
+        typer.Option("--port", "-p", metavar="PORT", min=0, max=65535, help="Where to listen, on loopback."),
+    ] = DEFAULT_PORT,
     more: Annotated[
         list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="For the stack itself.")
     ] = None,

@@ -18,18 +18,23 @@ _STORED = {"succeeded": "completed", "canceled": "cancelled"}
 def finish(
     session: Session,
     run_id: RunArgument,
-    status: Annotated[str, typer.Option("--status", help="completed, failed or cancelled.")] = "completed",
+    status: Annotated[
+        str, typer.Option("--status", metavar="STATUS", help="completed, failed or cancelled.")
+    ] = "completed",
     output: Annotated[
         str | None, typer.Option("--output", metavar="JSON", help=f"The output: {PAYLOAD_HELP}")
     ] = None,
     error: Annotated[str | None, typer.Option("--error", metavar="TEXT", help="What went wrong.")] = None,
-    code: Annotated[int | None, typer.Option("--code", help="An exit code.")] = None,
-    signal: Annotated[str | None, typer.Option("--signal", help="A signal, like SIGTERM.")] = None,
+    code: Annotated[int | None, typer.Option("--code", metavar="N", help="An exit code.")] = None,
+    signal: Annotated[
+        str | None, typer.Option("--signal", metavar="NAME", help="A signal, like SIGTERM.")
+    ] = None,
     resumable: Annotated[
         bool, typer.Option("--resumable", help="It may be resumed (not with completed).")
     ] = False,
     session_ref: Annotated[
-        str | None, typer.Option("--session-ref", help="Where the driver left off, in its words.")
+        str | None,
+        typer.Option("--session-ref", metavar="REF", help="Where the driver left off, in its words."),
     ] = None,
     attempt: Attempt = None,
     key: Annotated[

@@ -59,21 +59,21 @@ class Session:
         return Client(options.url, options.token, options.namespace, retry=retry, timeout=timeout)
 
 
-_Url = Annotated[
+Url = Annotated[
     str | None,
     typer.Option("--url", metavar="URL", help="The service. [env: BATON_URL]", rich_help_panel=PANEL),
 ]
-_Token = Annotated[
+Token = Annotated[
     str | None,
     typer.Option("--token", metavar="TOKEN", help="Your token. [env: BATON_TOKEN]", rich_help_panel=PANEL),
 ]
-_Namespace = Annotated[
+Namespace = Annotated[
     str | None,
     typer.Option(
         "--namespace", metavar="NAME", help="The tenant. [env: BATON_NAMESPACE]", rich_help_panel=PANEL
     ),
 ]
-_Json = Annotated[
+Json = Annotated[
     bool,
     typer.Option("--json", help="Print JSON (JSON lines for streams).", rich_help_panel=PANEL),
 ]
@@ -81,10 +81,10 @@ _Json = Annotated[
 
 def take_globals(
     ctx: typer.Context,
-    url: _Url = None,
-    token: _Token = None,
-    namespace: _Namespace = None,
-    json: _Json = False,
+    url: Url = None,
+    token: Token = None,
+    namespace: Namespace = None,
+    json: Json = False,
 ) -> None:
     """The callback of the program and of each noun: keeps the options given before the verb."""
     ctx.obj = GlobalOptions(url, token, namespace, json).over(ctx.obj)

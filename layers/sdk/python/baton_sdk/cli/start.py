@@ -15,22 +15,27 @@ from baton_sdk.cli.views import outcome, show_run
 
 def start(
     session: Session,
-    workflow: Annotated[str, typer.Argument(help="The workflow's name.")],
+    workflow: Annotated[str, typer.Argument(metavar="WORKFLOW", help="The workflow's name.")],
     input_: Input = None,
     key: Key = None,
     run_id: RunId = None,
     tag: Tags = None,
     context_ref: ContextRef = None,
-    agent_id: Annotated[str | None, typer.Option("--agent-id", help="Who asks, in your words.")] = None,
+    agent_id: Annotated[
+        str | None, typer.Option("--agent-id", metavar="ID", help="Who asks, in your words.")
+    ] = None,
     mode: Annotated[
-        str | None, typer.Option("--mode", help="attached (you drive it) or queued (a worker does).")
+        str | None,
+        typer.Option("--mode", metavar="MODE", help="attached (you drive it) or queued (a worker does)."),
     ] = None,
     inactivity_timeout: InactivityTimeout = None,
-    max_attempts: Annotated[int | None, typer.Option("--max-attempts", help="1 to 100.")] = None,
+    max_attempts: Annotated[int | None, typer.Option("--max-attempts", metavar="N", help="1 to 100.")] = None,
     available_at: Annotated[
-        str | None, typer.Option("--available-at", help="Not before this time (queued runs).")
+        str | None, typer.Option("--available-at", metavar="TIME", help="Not before this time (queued runs).")
     ] = None,
-    priority: Annotated[int | None, typer.Option("--priority", help="0 to 9, higher first.")] = None,
+    priority: Annotated[
+        int | None, typer.Option("--priority", metavar="N", help="0 to 9, higher first.")
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for its end; exit 1 unless it completed.")
     ] = False,

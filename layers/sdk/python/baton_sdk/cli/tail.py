@@ -20,11 +20,14 @@ from baton_sdk.retry import PATIENT
 def tail(
     session: Session,
     run_id: RunArgument,
-    offset: Annotated[str, typer.Option("--offset", help="Where to begin; -1 is the start.")] = START,
+    offset: Annotated[
+        str, typer.Option("--offset", metavar="OFFSET", help="Where to begin; -1 is the start.")
+    ] = START,
     now: Annotated[bool, typer.Option("--now", help="Only what comes from now on.")] = False,
     no_follow: Annotated[bool, typer.Option("--no-follow", help="Stop at what is there.")] = False,
     types: Annotated[
-        list[str] | None, typer.Option("--type", "-t", help="Only events of this type; may repeat.")
+        list[str] | None,
+        typer.Option("--type", "-t", metavar="TYPE", help="Only events of this type; may repeat."),
     ] = None,
     output: Annotated[
         bool, typer.Option("--output", "-o", help="The command's output as it was: stdout and stderr.")
