@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from baton_sdk.cli.exec.drive import NOT_FOUND, Drive, Ending, Plan, command_name
+from baton_sdk.cli.exec.drive import NOT_EXECUTABLE, NOT_FOUND, Drive, Ending, Plan, command_name
 from baton_sdk.cli.exec.lines import Piece
 from baton_sdk.cli.exec.notices import Notices
 from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, RunId, Tags
@@ -24,7 +25,8 @@ def execute(
     session: Session,
     cmd: Annotated[list[str], typer.Argument(metavar="CMD", help="The command and its arguments.")],
     workflow: Annotated[
-        str | None, typer.Option("--workflow", "-w", help="The workflow's name. Default: the command's.")
+        str | None,
+        typer.Option("--workflow", "-w", metavar="NAME", help="The workflow's name. Default: the command's."),
     ] = None,
     key: Key = None,
     run_id: RunId = None,
@@ -63,8 +65,9 @@ def execute(
             "a run that exists has its input, tags and names already", param_hint="--run"
         )
     if shutil.which(cmd[0]) is None:
-        notices.warn(f"{cmd[0]}: command not found; nothing started")
-        raise typer.Exit(NOT_FOUND)
+        there = os.sep in cmd[0] and Path(cmd[0]).exists()
+        notices.warn(f"{cmd[0]}: {'not executable' if there else 'command not found'}; nothing started")
+        raise typer.Exit(NOT_EXECUTABLE if there else NOT_FOUND)
     with session.client() as client:
         if run is not None:
             started = Started(run=_existing(client, run, notices), started=True)
@@ -120,19 +123,30 @@ def _drive(
         told: Any = ending.run.raw if ending.run is not None else None
         out.line({"type": "outcome", "run": told, "finished": ending.finished, "exit_code": ending.exit_code})
     elif ending.finished and ending.run is not None:
-        notices.say(f"run {ending.run.id} {ending.run.state}")
+        notices.say(_ended(ending.run))
     return ending
+
+
+def _ended(run: Run) -> str:
+    how = f", {run.signal}" if run.signal else f", exit code {run.code}" if run.code else ""
+    return f"run {run.id} {run.state}{how}"
 
 
 def _existing(client: Client, run_id: str, notices: Notices) -> Run:
     run = client.get(run_id).run
     if run.terminal:
-        notices.warn(f"{run.id} has ended ({run.state}): `baton runs resume {run.id}` opens it again")
+        notices.warn(f"{run.id} has ended ({run.state}){_reopening(run)}")
     elif run.state != "running" or run.lease is not None:
         notices.warn(f"{run.id} is {run.state}, for a worker to drive")
     else:
         return run
     raise typer.Exit(REFUSED)
+
+
+def _reopening(run: Run) -> str:
+    if run.state == "completed":
+        return "; what completed is not opened again"
+    return f": `baton runs resume {run.id}{'' if run.resumable else ' --force'}` opens it again"
 
 
 def _told(session: Session, run: Run, notices: Notices) -> int:
@@ -142,7 +156,7 @@ def _told(session: Session, run: Run, notices: Notices) -> int:
     if not run.terminal:
         notices.warn(f"this key has started {run.id} before, and it is {run.state}: not started again")
         return REFUSED
-    notices.say(f"this key has run before: {run.id} {run.state}")
+    notices.say(f"this key has run before: {_ended(run)}")
     if run.state == "completed":
         return 0
     return run.code or REFUSED
