@@ -57,7 +57,7 @@ def append(
 
 
 def _event(line: str, number: int) -> tuple[str, object]:
-    event = parse(line, f"line {number}", "--lines")
+    event = parse(line.rstrip("\n"), f"line {number}", "--lines")
     if (
         not isinstance(event, dict)
         or not isinstance(event.get("type"), str)

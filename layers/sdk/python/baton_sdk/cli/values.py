@@ -64,7 +64,8 @@ def _text(given: str, option: str) -> tuple[str, str]:
         if given.startswith("@"):
             return given[1:], Path(given[1:]).read_bytes().decode()
     except (OSError, UnicodeDecodeError) as exc:
-        raise typer.BadParameter(f"can't read {given.lstrip('@')}: {exc}", param_hint=option) from exc
+        why = exc.strerror if isinstance(exc, OSError) else exc
+        raise typer.BadParameter(f"can't read {given.removeprefix('@')}: {why}", param_hint=option) from exc
     return "it", given
 
 
