@@ -92,6 +92,8 @@ _NUMBERS = itertools.count()
 
 
 def environment(url):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("BATON_")}
+    # Python leaves its bytecode about, as it does for a user, whatever this shell has told it.
+    ours = ("BATON_", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     paths = [str(Path("layers/sdk/python").resolve()), os.environ.get("PYTHONPATH")]
     return kept | {"BATON_URL": url, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
