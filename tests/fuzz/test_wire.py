@@ -301,6 +301,18 @@ def test_a_foreign_page_stays_outside(http: httpx.Client, run: str, origin: str)
     assert http.get(run, headers={"Origin": str(http.base_url).rstrip("/")}).status_code == 200
 
 
+def test_what_stands_in_a_refused_body_is_no_request(http: httpx.Client, run: str):
+    host, port = address(http)
+    hidden = head(http, f"POST {run}/cancel HTTP/1.1", "Content-Length: 2") + b"{}"
+    first = f"POST {run}/stream HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: http://evil.example\r\n"
+    refused = (
+        f"{first}Content-Type: application/json\r\nContent-Length: {len(hidden)}\r\n\r\n".encode() + hidden
+    )
+    said = exchange(http, refused + head(http, f"GET {run} HTTP/1.1"))
+    assert STATUS.findall(said) in ([b"403", b"200"], [b"403"])
+    assert http.get(run).json()["run"]["cancel_requested"] is None
+
+
 def test_two_hosts_are_none(http: httpx.Client):
     host, port = address(http)
     sent = f"GET /v1/runs HTTP/1.1\r\nHost: {host}:{port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
