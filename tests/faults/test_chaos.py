@@ -1,0 +1,131 @@
+"""Random lives of two ids: containers with wrong clocks die, lose replies and are replaced; all invariants hold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from baton.domain.log import Producer
+from baton.domain.states import State
+from baton.errors import BatonError, Internal, Unavailable
+from tests.faults import asking, invariants
+from tests.faults.crash import CrashPlan, Mode, settle_down
+from tests.faults.seam import Death
+from tests.faults.world import Container, House, World
+
+STEPS, SEEDS = 40, 12
+SKEWS = (-5, 0, 5)
+IDS, KEYS, PRODUCERS = ("a", "b"), ("k", "l"), ("p", "q")
+
+
+class Chaos:
+    """One random history."""
+
+    def __init__(self, house: House, seed: int) -> None:
+        self.world = World(house, swapped=seed % 2 == 1)
+        self.rng = random.Random(seed)
+        self.containers = [self.world.container(skew=skew) for skew in SKEWS]
+        self.seqs: dict[str, int] = {}
+        self.acts: list[Callable[[Container, str], Any]] = [
+            self.start,
+            self.start,
+            self.append,
+            self.append,
+            self.append,
+            self.finish,
+            self.cancel,
+            self.resume,
+            self.resume,
+            self.delete,
+            self.sweep,
+            self.wait,
+        ]
+        self.history: list[str] = []
+
+    def step(self) -> None:
+        """One act by one container on one id, perhaps going wrong at one of its first calls."""
+        turn = self.rng.randrange(len(self.containers))
+        act, run_id = self.rng.choice(self.acts), self.rng.choice(IDS)
+        container = self.containers[turn]
+        plan = None
+        if self.rng.random() < 0.4:
+            mode = self.rng.choice(list(Mode))
+            plan = CrashPlan(self.rng.randrange(4), mode, self.world.house.wire)
+            container.seam.watch = plan
+        self.history.append(f"{turn} {act.__name__} {run_id}")
+        try:
+            act(container, run_id)
+        except Internal:
+            raise
+        except Death:
+            self.containers[turn] = self.world.container(skew=SKEWS[turn])
+        except BatonError as refused:
+            self.history[-1] += f" {type(refused).__name__}"
+            assert plan is not None or not isinstance(refused, Unavailable)
+        container.seam.watch = None
+        if plan is not None and plan.struck is not None:
+            self.history[-1] += f" ({plan.struck.operation}: {mode.value})"
+
+    def start(self, container: Container, run_id: str) -> None:
+        given: dict[str, Any] = {"inactivity_timeout_seconds": self.rng.choice([None, 30])}
+        if self.rng.random() < 0.5:
+            given["key"] = self.rng.choice(KEYS)
+        asking.start(container, self.rng.choice([None, asking.LARGE]), run_id=run_id, **given)
+
+    def append(self, container: Container, run_id: str) -> None:
+        name = self.rng.choice([*PRODUCERS, None])
+        attempt = self.rng.choice([None, 1, 2, 3])
+        producer = None
+        if name is not None:
+            seq = self.rng.choice([0, self.seqs.get(name, 0), self.seqs.get(name, 0) + 1])
+            producer = Producer(name, 0, seq)
+            self.seqs[name] = seq
+        mark = f"{name} {len(self.history)}"
+        asking.append(self.world, container, run_id, mark, mark, producer=producer, attempt=attempt)
+
+    def finish(self, container: Container, run_id: str) -> None:
+        failed = self.rng.random() < 0.7
+        outcome = asking.an_outcome(State.FAILED if failed else State.COMPLETED, resumable=failed)
+        asking.finish(container, run_id, outcome, attempt=self.rng.choice([None, 1, 2]))
+
+    def cancel(self, container: Container, run_id: str) -> None:
+        asking.cancel(container, run_id, force=self.rng.random() < 0.3)
+
+    def resume(self, container: Container, run_id: str) -> None:
+        asking.resume(container, run_id, force=self.rng.random() < 0.5, key=self.rng.choice([None, "r"]))
+
+    def delete(self, container: Container, run_id: str) -> None:
+        asking.delete(container, run_id)
+
+    def sweep(self, container: Container, _run_id: str) -> None:
+        container.runtime.sweep.run()
+
+    def wait(self, _container: Container, _run_id: str) -> None:
+        self.world.clock.advance(self.rng.choice([0, 0.001, 1, 45, 700]))
+
+
+def _live(house: House, seed: int) -> None:
+    chaos = Chaos(house, seed)
+    try:
+        for _ in range(STEPS):
+            chaos.step()
+            invariants.check(chaos.world)
+        invariants.check(chaos.world, as_read=True)
+        settle_down(chaos.world)
+    except Exception as failure:
+        failure.add_note("\n".join(chaos.history))
+        raise
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_whatever_happens_in_whatever_order_all_invariants_hold(house: House, seed: int) -> None:
+    _live(house, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SEEDS, 20 * SEEDS))
+def test_however_often_it_happens(house: House, seed: int) -> None:
+    _live(house, seed)
