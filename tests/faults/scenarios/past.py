@@ -19,6 +19,8 @@ class StartAgain(Scenario):
 
     expired: bool = False
     purged: bool = False
+    skew: float = 0
+    """Of the clock by which it is started again: its birth may then sort before that of the past life."""
     births: set[str] = field(default_factory=set)
     spoken: int = 0
 
@@ -34,7 +36,7 @@ class StartAgain(Scenario):
         else:
             asking.delete(world.container(), "mine")
             world.clock.advance(1)
-        return world.container()
+        return world.container(skew=self.skew)
 
     def act(self, container: Container) -> Started:
         return asking.start(container, "again", run_id="mine", key="new")
@@ -94,5 +96,6 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "start again after expiry": lambda: StartAgain(expired=True),
     "start again after a delete, then purged": lambda: StartAgain(purged=True),
     "start again after expiry, then purged": lambda: StartAgain(expired=True, purged=True),
+    "start again by a clock that is behind": lambda: StartAgain(skew=-5),
     "append after the id was started again": LateAppend,
 }
