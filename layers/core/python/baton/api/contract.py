@@ -204,7 +204,7 @@ OPERATIONS: tuple[Operation, ...] = (
         body=models.ResumeRun,
         headers=(KEY,),
         answers={200: Answer("The run, resumed or as it was.", answers.Resumed)},
-        problems=(404, 415, 422),
+        problems=(404, 413, 415, 422),
     ),
     Operation(
         id="readStream",
