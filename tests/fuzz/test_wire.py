@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 
 import httpx
 import pytest
 
+from infra.local.stack import Stack
 from tests.fuzz.wire import address, connect, exchange, parsed, raw
 
 COUNT = itertools.count()
@@ -149,6 +151,10 @@ def test_pipelined_requests_are_answered_in_order(http: httpx.Client, run: str):
     first = f"GET {run} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
     said = exchange(http, first + first + head(http, f"GET {run}x HTTP/1.1"))
     assert STATUS.findall(said) == [b"200", b"200", b"404"]
+
+
+def test_no_answers_body_waits_until_its_head_is_acknowledged(stack: Stack):
+    assert stack._server._listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 # ---- headers
