@@ -27,8 +27,8 @@ class Server:
         self._in_flight = in_flight
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, port), family=family)
-        # What is accepted inherits it. To asyncio such a socket is none of TCP, so it leaves it out, and a body
-        # would wait 40 ms for the acknowledgement of its head.
+        # What is accepted inherits it. asyncio does not take such a socket for one of TCP and leaves it out:
+        # a body would wait 40 ms for the acknowledgement of its head.
         self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         address, taken = self._listener.getsockname()[:2]
         self.url = f"http://[{address}]:{taken}" if ":" in address else f"http://{address}:{taken}"
