@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
-from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
 from baton.errors import Unavailable
 from tests.faults import invariants
@@ -24,13 +24,14 @@ RECOVERY_SECONDS = 2 * 86_400
 
 
 class Mode(Enum):
-    """What happens at the call. The last two are what botocore raises once its own retries are used up."""
+    """What happens at the call. UNSENT and UNHEARD are what botocore raises once its retries are used up."""
 
     BEFORE = "the process dies before it"
     AFTER = "the process dies after it"
     LOST = "it is applied, its reply lost, and botocore sends it again"
     UNSENT = "the store can't be reached"
     UNHEARD = "it is applied, and no reply ever comes"
+    CONFLICT = "another transaction is at its items"
 
     @property
     def fatal(self) -> bool:
@@ -55,6 +56,8 @@ class CrashPlan:
         if self._seen != self._at:
             return send()
         self.struck = call
+        if self._mode is Mode.CONFLICT:
+            return self._refuse(call, send)
         if self._mode is Mode.LOST:
             self._wire.lose_next_reply()
             answer = send()
@@ -66,6 +69,15 @@ class CrashPlan:
             finally:
                 self._end(call)
         return self._end(call)
+
+    def _refuse(self, call: Call, send: Send) -> Answer:
+        if not call.writes:
+            return send()  # a read of one item waits for nobody
+        error: Any = {"Error": {"Code": "TransactionConflictException"}}
+        if "TransactItems" in call.request:
+            reasons = [{"Code": "TransactionConflict"}] * len(call.request["TransactItems"])
+            error = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": reasons}
+        raise ClientError(error, call.operation)
 
     def _end(self, call: Call) -> Answer:
         if self._mode is Mode.UNSENT:
@@ -121,20 +133,25 @@ class Point(NamedTuple):
         )
 
 
-def points(name: str, scenario: Callable[[], Scenario], house: House, *, every: bool) -> Iterator[Point]:
+def points(
+    name: str, scenario: Callable[[], Scenario], house: House, *, rest: bool = False
+) -> Iterator[Point]:
     """The points of a scenario; what a dead process left is also looked at without a retry.
 
-    `every` call in every mode, or else only those that leave something different behind: a death between two
-    writes is the same wherever it is between them, and so is a reply that is lost to a reader.
+    They are those that leave something different behind: a death between two writes is the same wherever it
+    is between them, and so is a reply that is lost to a reader. The `rest` are all others, so that with both
+    every call has been played in every mode.
     """
     straight, pairs = _count(scenario, house, swapped=False)
     orders = [(False, straight)] + ([(True, _count(scenario, house, swapped=True)[0])] if pairs else [])
     for swapped, calls in orders:
         for at, call in enumerate(calls):
             for mode in Mode:
-                if every or _differs(at, call, mode):
+                if mode is Mode.CONFLICT and not call.writes:
+                    continue
+                if _differs(at, call, mode) is not rest:
                     yield Point(name, scenario, at, mode, swapped, True, mode is Mode.AFTER)
-                if mode.fatal and (every or (call.writes and mode is Mode.AFTER)):
+                if mode.fatal and (call.writes and mode is Mode.AFTER) is not rest:
                     yield Point(name, scenario, at, mode, swapped, False, False)
 
 
@@ -154,6 +171,7 @@ def suffer(point: Point, house: House) -> None:
     container.seam.watch = plan
     answer, survived = _strike(scenario, container)
     container.seam.watch = None
+    assert survived or point.mode is not Mode.CONFLICT, "it gave up on a conflict that passed"
     assert plan.struck is not None, "the operation made fewer calls than when it was counted"
     invariants.check(world)
     # A dead process is replaced, one that lost the store goes on with all it remembers.
@@ -203,11 +221,11 @@ def _count(scenario: Callable[[], Scenario], house: House, *, swapped: bool) -> 
     return counted
 
 
-def survive(name: str, scenario: Callable[[], Scenario], house: House, *, every: bool = False) -> int:
-    """Play all points of a scenario: how many they were. Those that broke come as one ExceptionGroup."""
+def survive(name: str, scenario: Callable[[], Scenario], house: House, *, rest: bool = False) -> int:
+    """Play the points of a scenario: how many they were. Those that broke come as one ExceptionGroup."""
     broken: list[Exception] = []
     played = 0
-    for point in points(name, scenario, house, every=every):
+    for point in points(name, scenario, house, rest=rest):
         played += 1
         try:
             suffer(point, house)

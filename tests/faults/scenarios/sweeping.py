@@ -31,6 +31,7 @@ class Silent(_Sweep):
         world.clock.advance(40)
         if self.spoke:
             asking.append(world, container, self.run_id, "here")
+        self.until = world.clock.now() + 60_000
         world.clock.advance(40)
         return world.container()
 
@@ -38,7 +39,7 @@ class Silent(_Sweep):
         run = asking.get(self.world.container(), self.run_id).run
         if self.spoke:
             assert run.state is State.RUNNING
-            assert run.due_at == self.world.clock.now() + 20_000
+            assert run.due_at == self.until
         else:
             assert run.state is State.FAILED
             assert run.ending is not None
