@@ -241,8 +241,10 @@ class Drive:
         if self._stopper is None:
             return
         if self._signals == 1:
+            self._notices.say_in_handler("told the command to stop; once more kills it")
             self._stopper.stop(INTERRUPT, number)
         else:
+            self._notices.say_in_handler("killed the command; once more leaves the run unsettled")
             self._stopper.kill()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 from baton_sdk.cli.outage import Outage
 
@@ -18,6 +20,12 @@ class Notices:
         """Something about the run; not when quiet."""
         if not self._quiet:
             self.warn(text)
+
+    def say_in_handler(self, text: str) -> None:
+        """As ``say``, for a signal's handler: it may interrupt a write to the very same buffer."""
+        if not self._quiet:
+            with suppress(OSError):
+                os.write(2, f"baton: {text}\n".encode())
 
     def warn(self, text: str) -> None:
         """Something that must be known."""
