@@ -111,16 +111,19 @@ $(VENV)/bin/python $(AWS)/bin/python $(LOCK)/bin/python:
 	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 
 $(VENV)/.stamp-demo: infra/local/requirements.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what the demo needs into $(VENV), by hash: about a minute, once."
 	$(BIN)/python $(LOCKED) infra/local/requirements.txt
 	$(BIN)/python $(CHECKOUT)
 	@touch $@
 
 $(VENV)/.stamp-test: tests/requirements.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what the tests need into $(VENV), by hash: a minute or two, once."
 	$(BIN)/python $(LOCKED) tests/requirements.txt
 	$(BIN)/python $(CHECKOUT)
 	@touch $@ $(VENV)/.stamp-demo
 
 $(AWS)/.stamp: infra/aws/requirements.txt pyproject.toml | $(AWS)/bin/python
+	@echo "Installing the CDK into $(AWS), by hash: some 750 MB, a minute or two, once."
 	$(AWS)/bin/python $(LOCKED) infra/aws/requirements.txt
 	$(AWS)/bin/python $(CHECKOUT)
 	@touch $@
