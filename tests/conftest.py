@@ -1,6 +1,7 @@
 """What every test gets: fixtures of the rooms, no way to a real AWS account, the same examples each time."""
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -15,6 +16,10 @@ os.environ.update(
     AWS_DEFAULT_REGION="eu-central-1",
     AWS_EC2_METADATA_DISABLED="true",
 )
+
+# A gate started in the background is deaf to Ctrl-C, and so would be every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A failure must come back when it is looked for, on two busy cores too.
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
