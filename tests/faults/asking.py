@@ -44,6 +44,12 @@ def queued(container: Container, **given: Any) -> str:
     return running(container, mode=Mode.QUEUED, **given)
 
 
+def note(container: Container) -> None:
+    """Let the container know that the workflow is named in the catalog: its starts write the run alone then."""
+    runtime = container.runtime
+    runtime.starts._context.catalog.note(NAMESPACE, WORKFLOW, runtime.clock.now())
+
+
 def append(
     world: World,
     container: Container,

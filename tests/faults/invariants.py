@@ -127,6 +127,7 @@ def check_settled_once(run: Run, items: Sequence[LogItem]) -> None:
         ending = run.ending
         row = (run.state.value, ending.code, ending.signal, ending.resumable, ending.session_ref)
         assert (ending.seq, row) == (seq, told)
+        assert ending.error == (said["error"] is not None)
     newest = items[-1].header if items else None
     assert (run.cancel is not None) == (newest is not None and newest.cancel) or run.state.terminal
 

@@ -36,7 +36,9 @@ class StartAgain(Scenario):
         else:
             asking.delete(world.container(), "mine")
             world.clock.advance(1)
-        return world.container(skew=self.skew)
+        container = world.container(skew=self.skew)
+        asking.note(container)
+        return container
 
     def act(self, container: Container) -> Started:
         return asking.start(container, "again", run_id="mine", key="new")

@@ -25,11 +25,14 @@ class Starting(Scenario):
     given: dict[str, Any]
     input: Any = None
     before: Callable[[World, Container], None] = lambda _world, _container: None
+    noted: bool = True
     births: set[str] = field(default_factory=set)
 
     def prepare(self, world: World) -> Container:
         container = world.container()
         self.before(world, container)
+        if self.noted:
+            asking.note(container)
         return container
 
     def act(self, container: Container) -> Started:
@@ -126,6 +129,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "start with an id": NamedStart,
     "start with a key": lambda: Starting(KEY),
     "start with both": lambda: Starting(BOTH),
+    "start with both, the first of its workflow": lambda: Starting(BOTH, noted=False),
     "start with a key and a large input": lambda: Starting(KEY, asking.LARGE),
     "start with both and a large input": lambda: Starting(BOTH, asking.LARGE),
     "start queued": lambda: Starting({**KEY, "mode": Mode.QUEUED}),
