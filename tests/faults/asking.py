@@ -45,7 +45,7 @@ def queued(container: Container, **given: Any) -> str:
 
 
 def note(container: Container) -> None:
-    """Let the container know that the workflow is named in the catalog: its starts write the run alone then."""
+    """Let the container know that the catalog names the workflow: its starts write the run alone then."""
     runtime = container.runtime
     runtime.starts._context.catalog.note(NAMESPACE, WORKFLOW, runtime.clock.now())
 
