@@ -36,4 +36,4 @@ def _value_bytes(kind: str, value: Any) -> int:
             return len(value)
         case "N":
             return math.ceil(len(value.strip("-0.")) / 2) + 1
-    raise NotImplementedError(f"no item of Baton's holds a {kind}")
+    raise ValueError(f"no item of Baton's holds a {kind}")

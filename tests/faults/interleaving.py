@@ -7,6 +7,7 @@ changes of turn: which is what nearly every race needs.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -84,16 +85,16 @@ class Actor:
             raise self._fault
 
 
-class Race:
+class Race(ABC):
     """What is played in every order. One instance lives through one order."""
 
+    @abstractmethod
     def prepare(self, world: World) -> dict[str, tuple[Container, Callable[[], Any]]]:
         """Set up; the actors by name, each in a container of its own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def verify(self, world: World, results: dict[str, Any]) -> None:
         """Judge the answers, which are `Failed` where they were refusals."""
-        raise NotImplementedError
 
 
 def explore(race: Callable[[], Race], house: House, *, changes: int = 3) -> int:
