@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from baton.domain.clock import millis
-from baton.domain.log import Entry, Tail, pack
+from baton.domain.log import Tail, pack
 from baton.domain.names import id_from_key
 from baton.domain.run import Run
 from baton.domain.starting import FIRST_HEADER, Alias, Born, Start, bear, check_same_start
@@ -48,7 +48,7 @@ class Starts:
         """
         key_id = None if command.key is None else id_from_key(ROUTE, command.key)
         born = self._bear(command, key_id)
-        creation = Creation(run=born.run, alias_id=born.run.alias_id, first_item=self._first_item(born))
+        creation = Creation(run=born.run, alias_id=born.run.alias_id, first_item=first_item(self._context, born))
         for round_ in range(ROUNDS):
             if self._create(creation):
                 tail = born.tail
@@ -79,24 +79,6 @@ class Starts:
             rev=context.nonce(),
             alias_id=key_id if command.run_id else None,
             now=context.clock.now(),
-        )
-
-    def _first_item(self, born: Born) -> Write | None:
-        """The put of log item 0, where the input is too large for the row."""
-        if born.first is None:
-            return None
-        return self._context.log.put(born.run.namespace, born.run.id, self._item(born, born.first))
-
-    def _item(self, born: Born, first: Entry) -> LogItem:
-        run = born.run
-        return LogItem(
-            birth=run.birth,
-            slot=0,
-            count=1,
-            header=FIRST_HEADER,
-            ts=run.created_at,
-            nonce=run.rev,
-            body=pack([first]),
         )
 
     def _create(self, creation: Creation) -> bool:
@@ -166,3 +148,20 @@ class Starts:
 
     def _lives(self, run: Run) -> bool:
         return not run.expired(self._context.clock.now())
+
+
+def first_item(context: Context, born: Born) -> Write | None:
+    """The put of log item 0, where the input is too large for the row."""
+    run = born.run
+    if born.first is None:
+        return None
+    item = LogItem(
+        birth=run.birth,
+        slot=0,
+        count=1,
+        header=FIRST_HEADER,
+        ts=run.created_at,
+        nonce=run.rev,
+        body=pack([born.first]),
+    )
+    return context.log.put(run.namespace, run.id, item)

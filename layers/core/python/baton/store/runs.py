@@ -82,6 +82,14 @@ class RunStore:
         Each key must hold what the caller knows of: two starts of one id or key contend here, and one wins
         (I7). A birth of our own found standing is this very write, its reply lost (I9).
         """
+        clash = self._dynamo.write(*self.creation_writes(creation))
+        if clash is None:
+            return True
+        standing = clash.existing[0]
+        return standing is not None and standing["b"]["S"] == creation.run.birth
+
+    def creation_writes(self, creation: Creation) -> list[Write]:
+        """All that one start writes, the row first, for a transaction that holds more than that."""
         run = creation.run
         writes = [self._table.put(run_item(run, self._shards), _holds(creation.over_row))]
         if creation.alias_id is not None:
@@ -96,11 +104,7 @@ class RunStore:
         if creation.first_item is not None:
             writes.append(creation.first_item)
         writes += [self._table.put(purge_item(purge, self._shards)) for purge in creation.purges]
-        clash = self._dynamo.write(*writes)
-        if clash is None:
-            return True
-        standing = clash.existing[0]
-        return standing is not None and standing["b"]["S"] == run.birth
+        return writes
 
     def change(self, before: Run, after: Run, item: Write | None = None) -> Changed:
         """Turn the row that was read into another, together with a log item where one belongs to it.
