@@ -48,7 +48,9 @@ class Starts:
         """
         key_id = None if command.key is None else id_from_key(ROUTE, command.key)
         born = self._bear(command, key_id)
-        creation = Creation(run=born.run, alias_id=born.run.alias_id, first_item=first_item(self._context, born))
+        creation = Creation(
+            run=born.run, alias_id=born.run.alias_id, first_item=first_item(self._context, born)
+        )
         for round_ in range(ROUNDS):
             if self._create(creation):
                 tail = born.tail
