@@ -8,19 +8,8 @@ import pytest
 
 import baton_sdk
 from baton_sdk import Client, Run
+from tests.unit.sdk.answers import answering
 from tests.unit.sdk.service import NOW, problem, run_json
-
-
-def answering(*answers):
-    """A handler that gives these answers in turn, and the requests it saw."""
-    seen, left = [], list(answers)
-
-    def handler(request):
-        seen.append(request)
-        answer = left.pop(0)
-        return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
-
-    return handler, seen
 
 
 def test_a_start_sends_what_was_given_and_nothing_else(connect):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from baton_sdk import BatonError, Producer, Unavailable
@@ -22,6 +24,16 @@ OPERATIONS = {
     "cancel": (True, lambda c: c.cancel("r1")),
     "resume": (True, lambda c: c.resume("r1")),
     "delete": (False, lambda c: c.delete("r1")),
+    "suspend": (True, lambda c: c.suspend("r1", event="e")),
+    "put_workflow": (True, lambda c: c.put_workflow("w")),
+    "get_workflow": (True, lambda c: c.get_workflow("w")),
+    "workflows": (True, lambda c: next(c.workflows(), None)),
+    "delete_workflow": (False, lambda c: c.delete_workflow("w")),
+    "graph": (True, lambda c: c.graph()),
+    "republish_run": (True, lambda c: c.republish_run("r1")),
+    "republish_all": (True, lambda c: list(c.republish_all("w"))),
+    "publish_event": (True, lambda c: c.publish_event("e", 1)),
+    "stats": (True, lambda c: c.stats()),
     "append without a producer": (False, lambda c: c.append("r1", EVENT)),
     "append with a producer": (True, lambda c: c.append("r1", EVENT, producer=Producer(id="p"))),
 }
@@ -76,13 +88,25 @@ def test_a_repeat_is_the_same_request_to_the_byte(operation, client, service):
 
 
 @pytest.mark.parametrize(
-    "call", [lambda c: c.finish("r1", "failed"), lambda c: c.resume("r1"), lambda c: c.start("w")]
+    "call",
+    [
+        lambda c: c.finish("r1", "failed"),
+        lambda c: c.resume("r1"),
+        lambda c: c.start("w"),
+        lambda c: c.suspend("r1", event="e"),
+    ],
 )
 def test_each_call_makes_an_idempotency_key_of_its_own(call, client, service):
     call(client)
     call(client)
     keys = {request.headers["idempotency-key"] for request in service.requests}
     assert len(keys) == 2
+
+
+def test_each_event_has_an_id_of_its_own(client, service):
+    client.publish_event("e")
+    client.publish_event("e")
+    assert len({json.loads(request.content)["id"] for request in service.requests}) == 2
 
 
 def test_a_start_whose_reply_was_lost_under_a_made_up_key_counts_as_ours(client, service):

@@ -1,4 +1,5 @@
-"""Baton's client library: start runs, write and follow their logs, settle them. Speaks HTTP and nothing else.
+"""Baton's client library: start runs, write and follow their logs, settle them, hand off. Speaks HTTP and
+nothing else.
 
 import baton_sdk
 
@@ -42,12 +43,15 @@ from baton_sdk.errors import (
     UnsupportedMediaType,
 )
 from baton_sdk.follower import Follower
+from baton_sdk.graph import Graph
+from baton_sdk.handoff import Handed, Owing, Published, Refusal, Republished, Stats
 from baton_sdk.log import NOW, START, Appended, Event, Page
 from baton_sdk.outbox import Limits
 from baton_sdk.producer import Producer
 from baton_sdk.retry import DEFAULT, FOREVER, PATIENT, RetryPolicy
 from baton_sdk.run import (
     CancelRequest,
+    ContinueAsNew,
     Delivery,
     Finished,
     Lease,
@@ -57,7 +61,9 @@ from baton_sdk.run import (
     Started,
     Trigger,
     Wait,
+    Waiter,
 )
+from baton_sdk.workflow import Batch, Link, Registered, Subscription, Target, Workflow, WorkflowDetail
 from baton_sdk.writer import Writer
 
 __all__ = [
@@ -68,11 +74,13 @@ __all__ = [
     "START",
     "Appended",
     "BadAnswer",
+    "Batch",
     "BatonError",
     "Busy",
     "CancelRequest",
     "Client",
     "Conflict",
+    "ContinueAsNew",
     "Delivery",
     "Event",
     "Fault",
@@ -80,6 +88,8 @@ __all__ = [
     "Finished",
     "Follower",
     "Forbidden",
+    "Graph",
+    "Handed",
     "IdempotencyMismatch",
     "InFlight",
     "Internal",
@@ -87,13 +97,19 @@ __all__ = [
     "Lease",
     "LeaseLost",
     "Limits",
+    "Link",
     "LogGap",
     "NotAllowed",
     "NotFound",
+    "Owing",
     "Page",
     "PayloadTooLarge",
     "Producer",
     "ProducerFenced",
+    "Published",
+    "Refusal",
+    "Registered",
+    "Republished",
     "Resumed",
     "RetryPolicy",
     "Run",
@@ -101,8 +117,11 @@ __all__ = [
     "RunExists",
     "RunTerminal",
     "Started",
+    "Stats",
     "StillOwed",
     "StreamConflict",
+    "Subscription",
+    "Target",
     "TooManyRequests",
     "Trigger",
     "TryAgain",
@@ -111,5 +130,8 @@ __all__ = [
     "Unreachable",
     "UnsupportedMediaType",
     "Wait",
+    "Waiter",
+    "Workflow",
+    "WorkflowDetail",
     "Writer",
 ]

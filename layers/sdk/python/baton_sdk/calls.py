@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -37,6 +38,7 @@ class Calls:
         headers: Mapping[str, str] | None = None,
         retry: RetryPolicy | None = None,
         listener: Listener | None = None,
+        read_timeout: float | None = None,
     ) -> httpx.Response:
         request = Request(
             method="POST",
@@ -44,8 +46,29 @@ class Calls:
             headers={"content-type": JSON_TYPE, **(headers or {})},
             content=body(fields),
             repeatable=repeatable,
+            read_timeout=read_timeout,
         )
         return self._transport.send(request, retry=retry, listener=listener)
+
+    def _put(self, path: str, fields: Mapping[str, Any]) -> httpx.Response:
+        headers = {"content-type": JSON_TYPE}
+        request = Request(method="PUT", path=path, headers=headers, content=body(fields), repeatable=True)
+        return self._transport.send(request)
+
+    def _delete(self, path: str) -> None:
+        # Not repeated: the second one would be told that there is nothing, as if there never had been.
+        self._transport.send(Request(method="DELETE", path=path, repeatable=False))
+
+    def _pages(self, path: str, params: Mapping[str, Any], items: str) -> Iterator[Any]:
+        """The ``items`` of every page. A page may be empty: only a missing token is the end."""
+        asked = present(params)
+        while True:
+            document = json_object(self._get(path, params=asked))
+            yield from document.get(items) or ()
+            token = document.get("next_token")
+            if not token:
+                return
+            asked["next_token"] = token
 
 
 def run_path(run_id: str) -> str:
@@ -63,6 +86,11 @@ def stream_path(run_id: str) -> str:
 def present(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that were given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def rfc3339(value: datetime | str | None) -> str | None:
+    """A time as the contract writes it; text is taken as it is."""
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def json_object(response: httpx.Response) -> Mapping[str, Any]:

@@ -9,13 +9,15 @@ from typing import Any, Self
 import httpx
 
 from baton_sdk.calls import json_object
+from baton_sdk.handoff_calls import HandoffCalls
 from baton_sdk.log_calls import LogCalls
 from baton_sdk.retry import DEFAULT, PATIENT, RetryPolicy
 from baton_sdk.run_calls import RunCalls
 from baton_sdk.transport import Address, Transport
+from baton_sdk.workflow_calls import WorkflowCalls
 
 
-class Client(RunCalls, LogCalls):
+class Client(RunCalls, LogCalls, WorkflowCalls, HandoffCalls):
     """Talks to one Baton service as one caller. Use it as a context manager, or ``close`` it; threads may
     share it.
 

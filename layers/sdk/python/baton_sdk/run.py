@@ -125,7 +125,8 @@ _TIMES = ("created_at", "started_at", "updated_at", "ended_at", "available_at")
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """What became of one subscriber of the run's ending."""
+    """What became of one subscriber of the run's ending. ``state`` is owed, started, coalesced, declined or
+    failed; ``run_id`` the run that was started for it, ``run_state`` that run's state now."""
 
     subscriber: str
     event: str
@@ -149,14 +150,22 @@ class Wait:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Waiter:
+    """A run that waits for this one."""
+
+    run_id: str
+    run_state: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDetail:
-    """A run with what hangs on it. ``etag`` covers all of it; ``awaited_by`` is (run id, state)."""
+    """A run with what hangs on it. ``subscribers`` are those of both its endings; ``etag`` covers all."""
 
     run: Run
     deliveries: tuple[Delivery, ...]
     subscribers: tuple[str, ...]
     waits_for: tuple[Wait, ...]
-    awaited_by: tuple[tuple[str, str | None], ...]
+    awaited_by: tuple[Waiter, ...]
     etag: str | None
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
@@ -169,7 +178,7 @@ class RunDetail:
                 deliveries=tuple(_delivery(entry) for entry in data.get("deliveries") or ()),
                 subscribers=tuple(data.get("subscribers") or ()),
                 waits_for=tuple(_wait(entry) for entry in data.get("waits_for") or ()),
-                awaited_by=tuple((e["run_id"], e.get("run_state")) for e in data.get("awaited_by") or ()),
+                awaited_by=tuple(_waiter(entry) for entry in data.get("awaited_by") or ()),
                 etag=etag,
                 raw=data,
             )
@@ -185,6 +194,18 @@ class Started:
     run: Run
     started: bool
     tail: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContinueAsNew:
+    """A finish's wish for a successor: it inherits everything but the input."""
+
+    input: Any = None
+    run_id: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As the service takes it."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,3 +256,7 @@ def _delivery(data: Mapping[str, Any]) -> Delivery:
 def _wait(data: Mapping[str, Any]) -> Wait:
     optional = {name: data.get(name) for name in ("run_id", "run_state", "event")}
     return Wait(kind=data["kind"], until=moment(data.get("until")), **optional)
+
+
+def _waiter(data: Mapping[str, Any]) -> Waiter:
+    return Waiter(run_id=data["run_id"], run_state=data.get("run_state"))

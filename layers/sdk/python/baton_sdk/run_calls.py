@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 
-from baton_sdk.calls import Calls, json_object, present, run_path
+from baton_sdk.calls import Calls, json_object, present, rfc3339, run_path
 from baton_sdk.producer import TAIL_HEADER
 from baton_sdk.retry import Listener, RetryPolicy
-from baton_sdk.run import Finished, Resumed, Run, RunDetail, Started
+from baton_sdk.run import ContinueAsNew, Finished, Resumed, Run, RunDetail, Started
 from baton_sdk.transport import Request
 
 WAIT_WINDOW_SECONDS = 25
@@ -60,9 +60,7 @@ class RunCalls(Calls):
                 "mode": mode,
                 "inactivity_timeout_seconds": inactivity_timeout_seconds,
                 "max_attempts": max_attempts,
-                "available_at": available_at.isoformat()
-                if isinstance(available_at, datetime)
-                else available_at,
+                "available_at": rfc3339(available_at),
                 "priority": priority,
             },
             headers=present({"idempotency-key": key, "traceparent": traceparent}),
@@ -99,26 +97,17 @@ class RunCalls(Calls):
         until: datetime | str | None = None,
         page_size: int | None = None,
     ) -> Iterator[Run]:
-        """Every run that fits, newest first, page after page (a page may be empty: only a missing token ends
-        it)."""
-        params = present(
-            {
-                "workflow": workflow,
-                "state": list(states) or None,
-                "context_ref": context_ref,
-                "tag": tag,
-                "since": since.isoformat() if isinstance(since, datetime) else since,
-                "until": until.isoformat() if isinstance(until, datetime) else until,
-                "limit": page_size,
-            }
-        )
-        while True:
-            document = json_object(self._get("/v1/runs", params=params))
-            yield from (Run.from_json(entry) for entry in document.get("runs") or ())
-            token = document.get("next_token")
-            if not token:
-                return
-            params["next_token"] = token
+        """Every run that fits, newest first, page after page."""
+        params = {
+            "workflow": workflow,
+            "state": list(states) or None,
+            "context_ref": context_ref,
+            "tag": tag,
+            "since": rfc3339(since),
+            "until": rfc3339(until),
+            "limit": page_size,
+        }
+        return map(Run.from_json, self._pages("/v1/runs", params, "runs"))
 
     def wait(
         self, run_id: str, timeout_seconds: float | None = None, *, listener: Listener | None = None
@@ -150,7 +139,7 @@ class RunCalls(Calls):
         signal: str | None = None,
         resumable: bool | None = None,
         session_ref: str | None = None,
-        continue_as_new: Mapping[str, Any] | None = None,
+        continue_as_new: ContinueAsNew | Mapping[str, Any] | None = None,
         attempt: int | None = None,
         tail: str | None = None,
         idempotency_key: str | None = None,
@@ -160,6 +149,8 @@ class RunCalls(Calls):
         """Settle the run, once: ``finished`` is False when someone else's outcome stands, which ``run`` then
         tells.
 
+        ``continue_as_new`` (with completed) starts a successor in the same write: ``run.continued_as`` names
+        it, no ending is published, and who waits for this run goes on waiting for that one.
         ``tail`` (``writer.tail``) saves a read. ``attempt`` is the driver's fence (LeaseLost when another has
         taken over). Always sent with a key, so a lost reply is repeated and answered as the first was.
         """
@@ -173,7 +164,9 @@ class RunCalls(Calls):
                 "signal": signal,
                 "resumable": resumable,
                 "session_ref": session_ref,
-                "continue_as_new": continue_as_new,
+                "continue_as_new": continue_as_new.as_json()
+                if isinstance(continue_as_new, ContinueAsNew)
+                else continue_as_new,
             },
             headers=present(
                 {
@@ -209,4 +202,4 @@ class RunCalls(Calls):
 
     def delete(self, run_id: str) -> None:
         """Delete a terminal run and its log at once. InFlight or StillOwed when that is too early."""
-        self._transport.send(Request(method="DELETE", path=run_path(run_id), repeatable=False))
+        self._delete(run_path(run_id))

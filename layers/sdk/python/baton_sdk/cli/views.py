@@ -63,7 +63,7 @@ def show_detail(out: Output, detail: RunDetail) -> None:
         rows = [(w.kind, when(w.until) or w.run_id or w.event, w.run_state) for w in detail.waits_for]
         out.table(("WAITS FOR", "WHAT", "STATE"), rows)
     if detail.awaited_by:
-        out.table(("AWAITED BY", "STATE"), detail.awaited_by)
+        out.table(("AWAITED BY", "STATE"), [(w.run_id, w.run_state) for w in detail.awaited_by])
     if detail.deliveries:
         columns = ("SUBSCRIBER", "EVENT", "DELIVERY", "RUN", "STATE")
         out.table(

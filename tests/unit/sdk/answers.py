@@ -1,0 +1,47 @@
+"""What the service answers about workflows and hand-offs, and a service that answers a list in turn."""
+
+from __future__ import annotations
+
+import httpx
+
+from tests.unit.sdk.service import NOW
+
+
+def answering(*answers):
+    """A handler that gives these answers in turn, and the requests it saw."""
+    seen, left = [], list(answers)
+
+    def handler(request):
+        seen.append(request)
+        answer = left.pop(0)
+        return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
+
+    return handler, seen
+
+
+def workflow_json(name="report", **over):
+    workflow = {
+        "name": name, "namespace": "default", "description": None, "target": None, "subscribes": [],
+        "batch": None, "inactivity_timeout_seconds": None, "max_attempts": None, "retention_seconds": None,
+        "created_at": NOW, "updated_at": NOW,
+    }  # fmt: skip
+    return workflow | over
+
+
+def link_json(workflow="report", event="run.completed:build", **over):
+    link = {"workflow": workflow, "event": event, "where": None, "input": None}
+    return link | {"batch": None, "announced": False} | over
+
+
+def republished_json(**over):
+    counts = dict.fromkeys(("runs", "created", "existing", "re_owed", "skipped"), 0)
+    return counts | {"refused": [], "busy": []} | over
+
+
+def stats_json(**over):
+    return {"owed": 0, "oldest_owed_seconds": None, "due": 0, "owing": [], "complete": True} | over
+
+
+def owing_json(run_id="r1", **over):
+    owing = {"run_id": run_id, "workflow": "build", "attempt": 1, "event": "run.completed:build"}
+    return owing | {"subscribers": ["report"], "since": NOW, "why": "its publisher has not come by"} | over
