@@ -7,6 +7,7 @@ import gc
 
 gc.disable()  # imports make no garbage, and looking for it would take a tenth of a cold start
 
+import os
 import random
 import secrets
 import time
@@ -15,6 +16,9 @@ from contextlib import contextmanager
 
 from baton.config import Settings
 from baton.domain.clock import Clock, Millis
+from baton.outbound.bus import Bus
+from baton.outbound.invoke import Onward, SelfInvocation
+from baton.outbound.timers import Timers
 from baton.services.appends import Appends
 from baton.services.context import Context
 from baton.services.control import Control
@@ -47,8 +51,15 @@ class SystemClock:
         time.sleep(seconds)  # noqa: TID251 - this is the clock
 
 
-def build(settings: Settings, clock: Clock | None = None, *, seed: int | None = None) -> Runtime:
-    """A container of its own: with no memory of any other's. ``seed`` makes its chances repeatable."""
+def build(
+    settings: Settings,
+    clock: Clock | None = None,
+    *,
+    seed: int | None = None,
+    onward: Onward | None = None,
+) -> Runtime:
+    """A container of its own: with no memory of any other's. ``seed`` makes its chances repeatable;
+    ``onward`` takes on what an invocation leaves."""
     clock = clock or SystemClock()
     rng = random.Random(seed)
     dynamo = Dynamo(region=settings.region, endpoint_url=settings.endpoint_url, sleep=clock.sleep, rng=rng)
@@ -61,6 +72,9 @@ def build(settings: Settings, clock: Clock | None = None, *, seed: int | None = 
         catalog=CatalogStore(dynamo, settings.catalog_table),
         entropy=secrets.token_bytes if seed is None else rng.randbytes,
         jitter=rng.random,
+        bus=Bus(settings.events_bus, region=settings.region, sleep=clock.sleep, jitter=rng.random),
+        timers=Timers(settings.timers_queue_url, region=settings.region, clock=clock),
+        onward=onward,
     )
     lookup = Lookup(context)
     details = Details(context, lookup)
@@ -87,7 +101,9 @@ def runtime() -> Runtime:
     ready."""
     global _current
     if _current is None:
-        _current = build(Settings.from_env())
+        settings, name = Settings.from_env(), os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
+        onward = None if name is None else SelfInvocation(name, region=settings.region)
+        _current = build(settings, onward=onward)
         _current.dynamo.connect()
     return _current
 

@@ -19,6 +19,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The newest last: it signs; all of them verify."""
     region: str = "us-east-1"
     endpoint_url: str | None = None
+    """Of DynamoDB alone."""
+    timers_queue_url: str | None = None
+    """Where hints at what is due soon are sent; without it the sweep alone finds it, each minute."""
+    events_bus: str | None = None
+    """The name or ARN of the bus that lifecycle events go to; without it they go nowhere."""
 
     due_shards: int = 8
     retention_seconds: float = 30 * 24 * 3600

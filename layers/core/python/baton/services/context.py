@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from baton.config import Settings
 from baton.domain.clock import Clock
 from baton.domain.names import birth_mark
+from baton.outbound.bus import Bus
+from baton.outbound.invoke import Onward
+from baton.outbound.timers import Timers
 from baton.store.catalog import CatalogStore
 from baton.store.dynamo import Dynamo
 from baton.store.log import LogStore
@@ -16,7 +19,11 @@ from baton.store.runs import RunStore
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """One container's tools. ``entropy(n)`` gives n random bytes; ``jitter()`` a number in [0, 1)."""
+    """One container's tools. ``entropy(n)`` gives n random bytes; ``jitter()`` a number in [0, 1).
+
+    ``bus`` and ``timers`` are there also where nothing is behind them. ``onward`` None: what an invocation
+    can't finish is left to the next.
+    """
 
     settings: Settings
     clock: Clock
@@ -26,6 +33,9 @@ class Context:
     catalog: CatalogStore
     entropy: Callable[[int], bytes]
     jitter: Callable[[], float]
+    bus: Bus
+    timers: Timers
+    onward: Onward | None = None
 
     def birth(self) -> str:
         """A new life's mark."""
