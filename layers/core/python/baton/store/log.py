@@ -88,7 +88,7 @@ class LogStore:
     def put(self, namespace: str, log: str, item: LogItem) -> Write:
         """The write of ``item``, on condition that its slot is free: of two appends to one slot one wins, and
         nothing follows an ``end`` or overtakes a successor. Raises PayloadTooLarge."""
-        body, codec = _deflate(item.body)
+        body, codec = deflate(item.body)
         header = msgspec.json.encode(item.header)
         size = len(body) + len(header)
         if size > MAX_ITEM:
@@ -178,7 +178,6 @@ def _slot_key(birth: str, slot: int) -> str:
 def _item(raw: Raw) -> LogItem:
     # Not by the model: a replay reads thousands of them, and that would be half of its time.
     birth, slot = raw["s"]["S"].split("#")
-    body = raw["b"]["B"]
     return LogItem(
         birth=birth,
         slot=int(slot),
@@ -186,13 +185,19 @@ def _item(raw: Raw) -> LogItem:
         header=_headers.decode(raw["h"]["S"]),
         ts=int(raw["t"]["N"]),
         nonce=raw["w"]["S"],
-        body=zlib.decompress(body) if "z" in raw else body,
+        body=inflate(raw),
     )
 
 
-def _deflate(body: bytes) -> tuple[bytes, int | None]:
-    """The body as it is stored: compressed where that is smaller."""
+def deflate(body: bytes) -> tuple[bytes, int | None]:
+    """A body as it is stored: compressed where that is smaller, with the codec that says so."""
     if len(body) < COMPRESS_FROM:
         return body, None
     smaller = zlib.compress(body)
     return (smaller, DEFLATE) if len(smaller) < len(body) else (body, None)
+
+
+def inflate(raw: Raw) -> bytes:
+    """The body that an item holds."""
+    body: bytes = raw["b"]["B"]
+    return zlib.decompress(body) if "z" in raw else body

@@ -1,0 +1,220 @@
+"""Coalescing: whether an input joins its subscriber's open window, and when a window becomes one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from baton.domain.catalog import Batch, BatchMode
+from baton.domain.clock import Millis, millis
+from baton.domain.names import id_from_window
+from baton.domain.payload import KB, MAX_HANDOFF_INPUT, check_size, digest
+from baton.domain.run import TriggeredBy
+from baton.domain.starting import HandOff
+
+MAX_WINDOW = 200 * KB
+"""Payloads of one batch. One input alone may be larger."""
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """An input on its way into a window.
+
+    ``key`` is what the batch's key gave for it, as canonical JSON (None: the batch has no key). ``event_id``
+    is the same however often the input is delivered. ``input`` is canonical JSON. The rest is for the run
+    that the window becomes.
+    """
+
+    namespace: str
+    subscriber: str
+    key: bytes | None
+    event_id: str
+    input: bytes
+    depth: int
+    triggered_by: TriggeredBy | None = None
+    traceparent: str | None = None
+    inactivity_timeout_seconds: float | None = None
+    max_attempts: int | None = None
+
+    @property
+    def key_mark(self) -> str:
+        """What tells the windows of one key from those of another; JSON is never empty, so no key is none."""
+        return digest(self.key or b"")
+
+    @property
+    def event_mark(self) -> str:
+        """What tells this event from the subscriber's others, in constant length."""
+        return digest(self.event_id.encode())
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """An open window: the header of what one subscriber is to get at once.
+
+    ``fires_at`` is when it is over as things stand, ``latest_at`` when it is whatever else comes. ``due_at``
+    is a lower bound of it, at which the sweep looks: each write of an index costs, so a join leaves it alone
+    unless it must become earlier. ``bytes`` are those of the payloads kept. ``triggered_by`` and what follows
+    it are the last member's; ``depth`` is the deepest one's, so that a circle through a window ends too.
+    """
+
+    namespace: str
+    subscriber: str
+    key_mark: str
+    id: str
+    rev: str
+    mode: BatchMode
+    count: int
+    bytes: int
+    opened_at: Millis
+    last_at: Millis
+    fires_at: Millis
+    latest_at: Millis
+    due_at: Millis
+    depth: int
+    triggered_by: TriggeredBy | None = None
+    traceparent: str | None = None
+    inactivity_timeout_seconds: float | None = None
+    max_attempts: int | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run that it becomes."""
+        return id_from_window(self.namespace, self.id)
+
+    @property
+    def kept(self) -> int:
+        """How many payloads are kept: of a debounced one only the last."""
+        return self.count if self.mode is BatchMode.BATCH else 1
+
+    def remembered_until(self, retention_seconds: float) -> Millis:
+        """How long it must be known which events joined it: as long as a run may owe one, at least."""
+        return max(self.latest_at, self.last_at) + millis(retention_seconds)
+
+
+class Join(msgspec.Struct, frozen=True):
+    """The input is taken: the header that says so, and the place of its payload."""
+
+    window: Window
+    place: int
+    full: bool
+    """Nothing more fits: it is to be fired now."""
+
+
+class FireFirst(msgspec.Struct, frozen=True):
+    """The open window is over for this input: it must be fired before the input can open the next one."""
+
+
+class Fire(msgspec.Struct, frozen=True):
+    """The window is over."""
+
+
+class PutOff(msgspec.Struct, frozen=True):
+    """The window goes on: the header with the due time that is true now."""
+
+    window: Window
+
+
+def check_member(member: Member, batch: Batch) -> None:
+    """Raise PayloadTooLarge when ``member`` could not be a run's input even alone."""
+    check_size("input", len(_gathered(batch.mode, [member.input])), MAX_HANDOFF_INPUT)
+
+
+def decide_join(
+    window: Window | None, member: Member, batch: Batch, *, now: Millis, window_id: str, rev: str
+) -> Join | FireFirst:
+    """Whether ``member`` joins ``window``, or with none opens one under ``window_id``.
+
+    What is over lets nobody in, though no sweep has come yet: else a subscriber whose inputs never pause
+    could wait for its run beyond any limit.
+    """
+    if window is None:
+        window = _opened(member, batch, now, window_id)
+    elif window.mode is not batch.mode or window.fires_at <= now or not _fits(window, member, batch):
+        return FireFirst()
+    size, batching = len(member.input), batch.mode is BatchMode.BATCH
+    joined = replace(
+        window,
+        rev=rev,
+        count=window.count + 1,
+        bytes=window.bytes + size if batching else size,
+        last_at=max(window.last_at, now),
+        depth=max(window.depth, member.depth),
+        triggered_by=member.triggered_by,
+        traceparent=member.traceparent,
+        inactivity_timeout_seconds=member.inactivity_timeout_seconds,
+        max_attempts=member.max_attempts,
+    )
+    full = _full(joined, batch)
+    fires_at = now if full else _fires_at(joined, batch)
+    joined = replace(joined, fires_at=fires_at, due_at=min(window.due_at, fires_at))
+    return Join(joined, place=window.count if batching else 0, full=full)
+
+
+def decide_fire(window: Window, *, now: Millis, rev: str) -> Fire | PutOff | None:
+    """What is to be done with a window that the due index named; None when it is not due any more."""
+    if window.due_at > now:
+        return None
+    if window.fires_at <= now:
+        return Fire()
+    return PutOff(replace(window, rev=rev, due_at=window.fires_at))
+
+
+def hand_off(window: Window, payloads: Sequence[bytes]) -> HandOff:
+    """The run that a window becomes. ``payloads`` are those kept, in order of arrival."""
+    return HandOff(
+        namespace=window.namespace,
+        workflow=window.subscriber,
+        run_id=window.run_id,
+        input=_gathered(window.mode, payloads),
+        triggered_by=window.triggered_by,
+        depth=window.depth,
+        traceparent=window.traceparent,
+        inactivity_timeout_seconds=window.inactivity_timeout_seconds,
+        max_attempts=window.max_attempts,
+    )
+
+
+def _opened(member: Member, batch: Batch, now: Millis, window_id: str) -> Window:
+    """A window that nobody has joined yet."""
+    latest_at = now + millis(batch.settled().max_wait_seconds)
+    return Window(
+        namespace=member.namespace,
+        subscriber=member.subscriber,
+        key_mark=member.key_mark,
+        id=window_id,
+        rev="",
+        mode=batch.mode,
+        count=0,
+        bytes=0,
+        opened_at=now,
+        last_at=now,
+        fires_at=latest_at,
+        latest_at=latest_at,
+        due_at=latest_at,
+        depth=member.depth,
+    )
+
+
+def _fires_at(window: Window, batch: Batch) -> Millis:
+    """The end of a window that is not full, by the settings of the input that joined it last."""
+    counted_from = window.opened_at if window.mode is BatchMode.BATCH else window.last_at
+    return min(counted_from + millis(batch.window_seconds), window.latest_at)
+
+
+def _fits(window: Window, member: Member, batch: Batch) -> bool:
+    if window.mode is not BatchMode.BATCH:
+        return True
+    return window.count < batch.max_size and window.bytes + len(member.input) <= MAX_WINDOW
+
+
+def _full(window: Window, batch: Batch) -> bool:
+    if window.mode is not BatchMode.BATCH:
+        return False
+    return window.count >= batch.max_size or window.bytes >= MAX_WINDOW
+
+
+def _gathered(mode: BatchMode, payloads: Sequence[bytes]) -> bytes:
+    """The run's input, canonical as its parts are."""
+    if mode is BatchMode.DEBOUNCE:
+        return payloads[-1]
+    return b'{"events":[' + b",".join(payloads) + b"]}"

@@ -1,0 +1,185 @@
+"""Coalescing: inputs join their subscriber's open window, and a window that is over becomes one run."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from baton.domain.catalog import Batch, Workflow
+from baton.domain.coalescing import (
+    Fire,
+    FireFirst,
+    Join,
+    Member,
+    Window,
+    check_member,
+    decide_fire,
+    decide_join,
+    hand_off,
+)
+from baton.domain.names import id_from_window
+from baton.domain.run import TriggeredBy
+from baton.domain.starting import bear_handed
+from baton.errors import TryAgain, Unavailable
+from baton.observability import logger
+from baton.services.context import Context
+from baton.services.starts import first_item
+from baton.store.runs import Creation
+from baton.store.windows import OPEN, header_key
+
+ROUNDS = 24
+
+
+class Joined(NamedTuple):
+    """The window that an input joined, the run that the window becomes, and whether it has become it."""
+
+    window_id: str
+    run_id: str
+    fired: bool
+
+
+class Standing(Enum):
+    """Where a coalesced input is."""
+
+    BUFFERED = "buffered"
+    """In an open window: whatever it came from must be kept (I5)."""
+    FIRED = "fired"
+
+
+class Tended(Enum):
+    """What the sweep did with a window that was due."""
+
+    FIRED = "fired"
+    PUT_OFF = "put off"
+    STALE = "stale"
+
+
+class Coalescer:
+    """Where windows open, fill and fire."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def join(
+        self,
+        namespace: str,
+        workflow: Workflow,
+        batch: Batch,
+        *,
+        key: bytes | None,
+        event_id: str,
+        input_: bytes,
+        depth: int,
+        triggered_by: TriggeredBy | None,
+        traceparent: str | None,
+    ) -> Joined:
+        """Take an input into the subscriber's open window for ``key``, or open the next one.
+
+        Idempotent by ``event_id``: one that has joined before answers the window of the first time, and
+        changes nothing, also after that window was fired. ``depth`` is that of the run it would start. Once
+        this has answered the input is kept, and its window due. Raises PayloadTooLarge, and Unavailable when
+        the race for the window is lost for too long: the same again finds out (I9).
+        """
+        member = Member(
+            namespace=namespace,
+            subscriber=workflow.name,
+            key=key,
+            event_id=event_id,
+            input=input_,
+            depth=depth,
+            triggered_by=triggered_by,
+            traceparent=traceparent,
+            inactivity_timeout_seconds=workflow.inactivity_timeout_seconds,
+            max_attempts=workflow.max_attempts,
+        )
+        check_member(member, batch)
+        context, windows = self._context, self._context.windows
+        for round_ in range(ROUNDS):
+            before = windows.open(namespace, workflow.name, member.key_mark)
+            decided = decide_join(
+                before, member, batch, now=context.clock.now(), window_id=context.birth(), rev=context.nonce()
+            )
+            if isinstance(decided, FireFirst):
+                standing = windows.joined(member)
+                if standing is None and before is not None and self._fire(before):
+                    continue
+            else:
+                forget_at = decided.window.remembered_until(context.settings.retention_seconds)
+                standing = windows.join(before, decided.window, member, decided.place, forget_at=forget_at)
+                if standing is not None and standing.rev == decided.window.rev:
+                    return self._taken(before, decided)
+            if standing is not None:
+                run_id = id_from_window(namespace, standing.window_id)
+                fired = self.state_of(namespace, run_id) is Standing.FIRED
+                return Joined(standing.window_id, run_id, fired)
+            context.stand_back(round_)
+        raise Unavailable("the window changes faster than it can be joined")
+
+    def fire(self, key: str) -> Tended:
+        """Fire the window whose header a due entry names, if it is over; else put it off to when it is.
+
+        Raises Unavailable.
+        """
+        context = self._context
+        for round_ in range(ROUNDS):
+            window = context.windows.at(key)
+            if window is None:
+                return Tended.STALE
+            decided = decide_fire(window, now=context.clock.now(), rev=context.nonce())
+            if decided is None:
+                return Tended.STALE
+            if isinstance(decided, Fire):
+                if self._fire(window):
+                    return Tended.FIRED
+            elif context.windows.put_off(window, decided.window):
+                self._hint(decided.window)
+                return Tended.PUT_OFF
+            context.stand_back(round_)
+        raise Unavailable("the window changes faster than it can be fired")
+
+    def clear(self, key: str) -> None:
+        """Remove the payloads of the fired window whose reminder a due entry names."""
+        self._context.windows.clear(key)
+
+    def state_of(self, namespace: str, run_id: str) -> Standing:
+        """Whether a window still waits to become ``run_id``, as of now: once it is fired it stays so.
+
+        The run is looked for first: payloads may outlive the firing for a while, and never precede the run's
+        absence.
+        """
+        context = self._context
+        if context.runs.get(namespace, run_id) is not None:
+            return Standing.FIRED
+        return Standing.BUFFERED if context.windows.keeps(namespace, run_id) else Standing.FIRED
+
+    def _taken(self, before: Window | None, join: Join) -> Joined:
+        """What follows a join: what it filled is fired, and who looks at windows in time is told when."""
+        window, fired = join.window, False
+        if join.full:
+            try:
+                fired = self._fire(window)
+            except TryAgain as trouble:  # the input is in, and the window due: the sweep fires it
+                logger.warning(
+                    "a full window was left to the sweep", run=window.run_id, reason=trouble.detail
+                )
+        if not fired and (before is None or window.due_at < before.due_at):
+            self._hint(window)
+        return Joined(window.id, window.run_id, fired)
+
+    def _fire(self, window: Window) -> bool:
+        """Whether the window has become its run, by this or by anyone; not when an input joined it meanwhile,
+        or it is gone already."""
+        context = self._context
+        payloads = context.windows.payloads(window)
+        if payloads is None:
+            return False
+        now = context.clock.now()
+        born = bear_handed(hand_off(window, payloads), birth=context.birth(), rev=context.nonce(), now=now)
+        if not context.catalog.noted(window.namespace, window.subscriber):
+            context.catalog.note(window.namespace, window.subscriber, now)
+        creation = Creation(run=born.run, first_item=first_item(context, born))
+        return context.windows.fire(window, context.runs.creation_writes(creation), now=now)
+
+    def _hint(self, window: Window) -> None:
+        key = header_key(window.namespace, window.subscriber, window.key_mark)
+        self._context.timers.hint((key, OPEN), window.due_at)
