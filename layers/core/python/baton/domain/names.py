@@ -8,6 +8,7 @@ import re
 
 NAMESPACE = r"^[a-z0-9][a-z0-9-]{0,62}$"
 WORKFLOW = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"
+EVENT = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,159}$"
 RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}$"
 ENTRY_TYPE = r"^[a-z][a-z0-9._-]{0,63}$"
 IDEMPOTENCY_KEY = r"^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$"
@@ -28,8 +29,23 @@ def matches(pattern: str, text: str) -> bool:
 def id_from_key(route: str, key: str) -> str:
     """The run id that an idempotency key stands for. Scoped to the route here and to the namespace by
     the partition it is stored in; constant length, so a key of any kind makes a legal id."""
-    sum_ = hashlib.sha256(f"{route}\0{key}".encode()).digest()
-    return "k~" + base64.b32encode(sum_[:20]).decode().lower()
+    return _derived("k~", route, key)
+
+
+def id_from_handoff(*source: str) -> str:
+    """The id of the run that a hand-off starts. ``source`` is all that makes the hand-off what it is: of an
+    ending (namespace, birth, attempt, ending, subscriber). Constant length at any depth (I3)."""
+    return _derived("h~", *source)
+
+
+def id_from_window(*source: str) -> str:
+    """The id of the run that a window's firing starts."""
+    return _derived("b~", *source)
+
+
+def _derived(prefix: str, *source: str) -> str:
+    sum_ = hashlib.sha256("\0".join(source).encode()).digest()
+    return prefix + base64.b32encode(sum_[:20]).decode().lower()
 
 
 def birth_mark(now: int, entropy: bytes) -> str:
