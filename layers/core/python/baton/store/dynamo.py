@@ -97,12 +97,19 @@ class Dynamo:
         )
         self._sleep = sleep
         self._rng = rng
+        self._described: set[str] = set()
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="dynamo")
 
     def connect(self) -> None:
         """Make the client now. Left to the first request it takes that one's time: at a container's start
         Lambda gives a whole processor, later only what the function's memory buys."""
         _ = self.connection.client
+
+    def describe(self, spec: TableSpec, name: str) -> None:
+        """Tell the connection what a table's keys are. Several stores may share one."""
+        if name not in self._described:
+            self._described.add(name)
+            self.connection.add_meta_table(MetaTable(_meta(spec, name)))
 
     def together(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
         """Both calls at once: one round trip's time for two that do not need each other."""
@@ -169,7 +176,7 @@ class Table:
         self._dynamo = dynamo
         self.name = name
         self._spec = spec
-        dynamo.connection.add_meta_table(MetaTable(_meta(spec, name)))
+        dynamo.describe(spec, name)
 
     def get(self, key: str, sort: str, *, consistent: bool) -> Raw | None:
         """The item, or None."""
