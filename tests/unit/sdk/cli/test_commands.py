@@ -6,14 +6,9 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import pytest
 import typer
-from typer.testing import CliRunner
 
-from baton_sdk import Client
-from baton_sdk.cli import session as cli_session
-from baton_sdk.cli.app import app
 from baton_sdk.cli.exec.command import spoken, workflow_name
 from baton_sdk.cli.values import json_value, moment
 from tests.unit.sdk.service import problem, run_json
@@ -21,35 +16,9 @@ from tests.unit.sdk.service import problem, run_json
 VERBS = [
     "demo", "dev", "exec", "start", "tail", "append", "finish", "doctor",
     "runs list", "runs show", "runs wait", "runs cancel", "runs resume", "runs delete",
+    "workflows apply", "workflows list", "workflows show", "workflows delete",
+    "graph", "publish", "republish",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def requests():
-    return []
-
-
-@pytest.fixture
-def run(monkeypatch, requests):
-    """Run a command line against a handler; ``requests`` are what it saw."""
-    for name in ("BATON_URL", "BATON_TOKEN", "BATON_NAMESPACE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*args, answer=None, stdin=None):
-        def handler(request):
-            requests.append(request)
-            return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
-
-        def client(self, **_):
-            options = self.options
-            return Client(
-                options.url, options.token, options.namespace, transport=httpx.MockTransport(handler)
-            )
-
-        monkeypatch.setattr(cli_session.Session, "client", client)
-        return CliRunner().invoke(app, list(args), input=stdin)
-
-    return run
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -154,6 +123,19 @@ def test_a_refusal_as_json(run):
         ["exec"],
         ["exec", "--run", "r1", "--key", "k", "--", "true"],
         ["runs", "list", "--since", "yesterday"],
+        ["workflows", "apply"],
+        ["workflows", "apply", "no-such-file.yaml"],
+        ["publish"],
+        ["publish", "e", "--payload", "{"],
+        ["graph", "--format", "svg"],
+        ["republish"],
+        ["republish", "r1", "--workflow", "w"],
+        ["republish", "r1", "--since", "24h"],
+        ["republish", "r1", "--dry-run"],
+        ["republish", "--since", "24h"],
+        ["republish", "--workflow", "w", "--ending", "dead"],
+        ["republish", "--workflow", "w", "--limit", "0"],
+        ["republish", "--workflow", "w", "--until", "soon"],
     ],
 )
 def test_wrong_usage_is_exit_2_and_reaches_nobody(args, run, requests):

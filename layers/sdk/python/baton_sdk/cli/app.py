@@ -14,10 +14,14 @@ from baton_sdk.cli.dev import dev
 from baton_sdk.cli.doctor import doctor
 from baton_sdk.cli.exec.command import execute
 from baton_sdk.cli.finish import finish
+from baton_sdk.cli.graph import graph
+from baton_sdk.cli.publish import publish
+from baton_sdk.cli.republish import republish
 from baton_sdk.cli.runs import runs
 from baton_sdk.cli.session import INTERRUPTED, Json, Namespace, Token, Url, command, take_globals
 from baton_sdk.cli.start import start
 from baton_sdk.cli.tail import tail
+from baton_sdk.cli.workflows import workflows
 
 
 def _tell_version(wanted: bool) -> None:
@@ -43,7 +47,7 @@ def program(
 
 app = typer.Typer(
     name="baton",
-    help="Baton keeps runs: started once, logged without loss, finished once.\n\n"
+    help="Baton keeps runs: started once, logged without loss, finished once, handed off once.\n\n"
     "Begin with `baton demo`, or `baton dev` in one terminal and `baton exec -- make test` in another.",
     no_args_is_help=True,
     add_completion=False,
@@ -65,6 +69,10 @@ app.add_typer(runs)
 app.command("tail", short_help="Follow a run's log, live to its end.")(command(tail))
 app.command("append", short_help="Append to a run's log.")(command(append))
 app.command("finish", short_help="Settle a run, once.")(command(finish))
+app.command("republish", short_help="Deliver endings again, of one run or of many.")(command(republish))
+app.add_typer(workflows, short_help="Register, list, show and delete workflows.")
+app.command("graph", short_help="Show who starts whom.")(command(graph))
+app.command("publish", short_help="Publish an event of your own.")(command(publish))
 app.command("doctor", short_help="Check the way to the service.")(command(doctor))
 
 

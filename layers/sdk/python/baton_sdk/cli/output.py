@@ -22,6 +22,11 @@ STATE_COLOURS = {
     "failed": "red",
     "cancelled": "dark_orange",
     "dead": "bold red",
+    # and of a delivery, where it has one that a run has not
+    "owed": "yellow",
+    "started": "green",
+    "coalesced": "magenta",
+    "declined": "dim",
 }
 
 

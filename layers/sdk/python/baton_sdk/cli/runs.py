@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from baton_sdk.cli.chain import chain
 from baton_sdk.cli.options import ContextRef, RunArgument
 from baton_sdk.cli.outage import Outage
 from baton_sdk.cli.session import REFUSED, Session, command, take_globals
@@ -70,18 +71,22 @@ def list_runs(
 
 
 def show(session: Session, run_id: RunArgument) -> None:
-    """Show a run, its payloads and what hangs on it.
+    """Show a run, its payloads and what hangs on it: its deliveries and the chain it stands in.
 
     \b
-    Example:
-      baton runs show 01J9Z3 --json | jq .run.output
+    Examples:
+      baton runs show nightly-7
+      baton runs show nightly-7 --json | jq .run.output
     """
     with session.client() as client:
         detail = client.get(run_id)
+        drawn = chain(client, detail) if session.out.for_person else None
     if session.out.as_json:
         session.out.document(detail.raw)
-    else:
-        show_detail(session.out, detail)
+        return
+    show_detail(session.out, detail)
+    if drawn is not None:
+        session.out.console.print(drawn)
 
 
 def wait(

@@ -19,6 +19,7 @@ from baton_sdk.errors import BatonError
 from baton_sdk.retry import RetryPolicy
 
 REFUSED = 1
+USAGE = 2
 INTERRUPTED = 130
 PROMPT = RetryPolicy(attempts=4, patience_seconds=15.0)
 """For someone who waits at a prompt: outlasts a hiccup, and tells of an outage soon."""

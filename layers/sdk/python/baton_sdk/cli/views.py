@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from baton_sdk.cli.output import Output, compact, state
 from baton_sdk.log import Event
-from baton_sdk.run import Run, RunDetail
+from baton_sdk.run import Delivery, Run, RunDetail
 
 RUN_COLUMNS = ("ID", "WORKFLOW", "STATE", "ATTEMPT", "CREATED", "ENDED", "TAGS")
 _DAY = timedelta(days=1)
@@ -50,7 +51,7 @@ def show_run(out: Output, run: Run) -> None:
             ("triggered by", run.triggered_by.run_id if run.triggered_by else None),
             ("continued from", run.continued_from),
             ("continued as", run.continued_as),
-            ("inactivity timeout", _seconds(run.inactivity_timeout_seconds)),
+            ("inactivity timeout", seconds(run.inactivity_timeout_seconds)),
             ("next offset", run.next_offset),
         )
     )
@@ -59,16 +60,35 @@ def show_run(out: Output, run: Run) -> None:
 def show_detail(out: Output, detail: RunDetail) -> None:
     """A run with what hangs on it."""
     show_run(out, detail.run)
+    out.facts((("subscribers", ", ".join(detail.subscribers)),))
     if detail.waits_for:
-        rows = [(w.kind, when(w.until) or w.run_id or w.event, w.run_state) for w in detail.waits_for]
+        rows = [(w.kind, when(w.until) or w.run_id or w.event, _state(w.run_state)) for w in detail.waits_for]
         out.table(("WAITS FOR", "WHAT", "STATE"), rows)
     if detail.awaited_by:
-        out.table(("AWAITED BY", "STATE"), [(w.run_id, w.run_state) for w in detail.awaited_by])
+        out.table(("AWAITED BY", "STATE"), [(w.run_id, _state(w.run_state)) for w in detail.awaited_by])
     if detail.deliveries:
-        columns = ("SUBSCRIBER", "EVENT", "DELIVERY", "RUN", "STATE")
-        out.table(
-            columns, [(d.subscriber, d.event, d.state, d.run_id, d.run_state) for d in detail.deliveries]
-        )
+        columns = ("SUBSCRIBER", "EVENT", "ATTEMPT", "DELIVERY", "RUN", "STATE", "AT", "WHY")
+        out.table(columns, map(delivery_row, detail.deliveries))
+
+
+def delivery_row(delivery: Delivery) -> tuple[Any, ...]:
+    """What became of one subscriber, in a list."""
+    return (
+        delivery.subscriber,
+        delivery.event,
+        delivery.attempt,
+        state(delivery.state),
+        delivery.run_id,
+        _state(delivery.run_state),
+        when(delivery.at),
+        None if delivery.error is None else reason(delivery.error),
+    )
+
+
+def reason(error: Any) -> str:
+    """Why something failed, as a sentence: an error's message where it has one."""
+    said = error.get("message") if isinstance(error, Mapping) else error
+    return said if isinstance(said, str) else compact(error, 200)
 
 
 def outcome(run: Run) -> Text:
@@ -116,6 +136,10 @@ def present() -> datetime:
     return datetime.now(UTC)
 
 
+def _state(name: str | None) -> Text | None:
+    return None if name is None else state(name)
+
+
 def _cancel(run: Run) -> str | None:
     if run.cancel_requested is None:
         return None
@@ -126,5 +150,6 @@ def _payload(value: Any) -> str | None:
     return None if value is None else compact(value, 2000)
 
 
-def _seconds(value: float | None) -> str | None:
+def seconds(value: float | None) -> str | None:
+    """A duration that 0 makes endless."""
     return None if value is None else ("never" if value == 0 else f"{value:g} s")

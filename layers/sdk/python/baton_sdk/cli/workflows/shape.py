@@ -1,0 +1,81 @@
+"""What a file may say of a workflow: the body of ``PUT /v1/workflows/{name}`` and its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import jmespath
+from jmespath.exceptions import JMESPathError, LexerError, ParseError
+from msgspec import Meta, Struct
+
+Steps = tuple[str | int, ...]
+"""Where something stands in a document: names and indexes from its top."""
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}\Z")]
+Event = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,159}\Z")]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class Subscription(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """One event it is started by."""
+
+    event: Event
+    where: str | None = None
+    input: str | None = None
+
+
+class Batch(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """How its starts are put together."""
+
+    mode: Literal["debounce", "batch"]
+    window_seconds: Annotated[float, Meta(ge=1, le=86_400)]
+    key: str | None = None
+    max_size: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    max_wait_seconds: Seconds | None = None
+
+
+class Target(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Who performs its queued runs."""
+
+    kind: Literal["worker", "lambda", "sqs", "eventbridge"]
+    arn: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind == "worker") == (self.arn is not None):
+            raise ValueError("a worker has no arn" if self.kind == "worker" else f"{self.kind} needs an arn")
+
+
+class Workflow(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """One workflow. The service has the last word; what can't be right is told before it is asked."""
+
+    name: Name
+    description: str | None = None
+    target: Target | None = None
+    subscribes: list[Subscription] | None = None
+    batch: Batch | None = None
+    inactivity_timeout_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] | None = None
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
+    retention_seconds: Seconds | None = None
+
+    def expressions(self) -> Iterator[tuple[Steps, str]]:
+        """Each JMESPath expression and where it stands."""
+        for at, each in enumerate(self.subscribes or ()):
+            for field, text in (("where", each.where), ("input", each.input)):
+                if text is not None:
+                    yield ("subscribes", at, field), text
+        if self.batch is not None and self.batch.key is not None:
+            yield ("batch", "key"), self.batch.key
+
+
+def misread(expression: str) -> str | None:
+    """What is wrong with a JMESPath expression, with the place; None where nothing is."""
+    try:
+        jmespath.compile(expression)
+    except LexerError as exc:
+        return f"not JMESPath: {exc.message} at column {exc.lexer_position + 1} of {expression!r}"
+    except ParseError as exc:
+        place = f"column {exc.lex_position + 1}" if exc.token_type != "EOF" else "its end"
+        return f"not JMESPath: unexpected {exc.token_value or 'end'!r} at {place} of {expression!r}"
+    except (JMESPathError, RecursionError) as exc:
+        return f"not JMESPath: {exc}"
+    return None
