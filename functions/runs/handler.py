@@ -14,8 +14,8 @@ tokens = Tokens(runtime.settings.signing_keys)
 
 @operation("getRun", runtime)
 def get(request: Request) -> Response:
-    detail = runtime.runs.get(request.namespace, request.run_id)
-    return response.tagged(request, answers.RunDetail(render.run(detail)))
+    around = runtime.views.load(request.namespace, request.run_id)
+    return response.tagged(request, render.detail(around))
 
 
 @operation("listRuns", runtime)

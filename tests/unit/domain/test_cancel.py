@@ -26,8 +26,8 @@ def test_a_driven_run_latches_the_intent_and_says_it_in_its_log(driven):
     assert step.run == msgspec.structs.replace(
         run, rev="rev2", cancel=CancelRequest(at=NOW, reason="why"), updated_at=NOW, due_at=NOW + 60_000
     )
-    assert step.said is not None
-    assert (step.said.type, bytes(step.said.data)) == ("cancel", b'{"force":false,"reason":"why"}')
+    (said,) = step.said
+    assert (said.type, bytes(said.data)) == ("cancel", b'{"force":false,"reason":"why"}')
 
 
 def test_the_sweep_is_called_for_the_end_of_the_grace_time_unless_it_looks_sooner():

@@ -14,6 +14,19 @@ DONE = Outcome(status=State.COMPLETED, key="key1", body="body1")
 KEYLESS = Outcome(status=State.COMPLETED, body="body1")
 
 
+def settled(run, outcome, *, owed=(), seq=1, retention_seconds=1):
+    return settle(
+        run,
+        outcome,
+        seq=seq,
+        rev="rev2",
+        now=NOW,
+        owed=owed,
+        sweep_after_seconds=30,
+        retention_seconds=retention_seconds,
+    )
+
+
 def ended(**ending):
     return run_in(State.COMPLETED, ending=Ending(seq=1, at=NOW, **ending))
 
@@ -106,7 +119,7 @@ def test_settling_writes_state_outcome_and_retention_at_once(status):
         status=status, code=3, signal="SIGTERM", resumable=True, session_ref="s", key="k", body="b"
     )
     before = run_in(State.RUNNING, due_at=NOW + 5, lease=Lease("w", NOW + 5), attempt=2)
-    step = settle(before, outcome, seq=7, rev="rev2", now=NOW, retention_seconds=1.5)
+    step = settled(before, outcome, seq=7, retention_seconds=1.5)
     assert step.run == msgspec.structs.replace(
         before,
         rev="rev2",
@@ -115,16 +128,16 @@ def test_settling_writes_state_outcome_and_retention_at_once(status):
         lease=None,
         due_at=None,
         expires_at=NOW + 1500,
+        announce=True,
         ending=Ending(
             seq=7, at=NOW, code=3, signal="SIGTERM", resumable=True, session_ref="s", key="k", body="b"
         ),
     )
-    assert step.said is not None
-    assert step.said.type == "end"
+    assert [said.type for said in step.said] == ["end"]
 
 
 def test_settling_keeps_when_the_run_was_made_and_started():
-    step = settle(run_in(State.RUNNING), DONE, seq=1, rev="x", now=NOW, retention_seconds=1)
+    step = settled(run_in(State.RUNNING), DONE)
     assert (step.run.created_at, step.run.started_at) == (T0, T0)
 
 

@@ -20,11 +20,11 @@ FULL = Header(
 @pytest.mark.parametrize(
     ("said", "attempt", "changed"),
     [
-        ("end", 2, {"closed": True}),
+        ("end", 2, {"closed": True, "suspended": False}),
         ("cancel", 2, {"cancel": True}),
         ("resumed", 3, {"closed": False, "cancel": False, "attempt": 3}),
         ("claimed", 3, {"attempt": 3}),
-        ("suspended", 2, {}),
+        ("suspended", 2, {"suspended": True}),
         ("woken", 2, {}),
     ],
 )
@@ -53,7 +53,7 @@ def test_a_header_of_an_older_version_reads_with_defaults():
 
 
 def test_a_header_of_a_newer_version_is_read_for_what_is_known():
-    assert msgspec.json.decode(b'[2,true,false,0,[],null,"more"]', type=Header) == Header(
+    assert msgspec.json.decode(b'[2,true,false,0,[],null,false,"more"]', type=Header) == Header(
         attempt=2, closed=True
     )
 

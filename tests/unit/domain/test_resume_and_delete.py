@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from baton.domain.controlling import decide_delete, decide_resume, resumed_by
+from baton.domain.handoff import Keep, set_apart
 from baton.domain.run import CancelRequest, Ending, Lease
 from baton.domain.states import Mode, State
 from baton.errors import IdempotencyMismatch, InFlight
@@ -62,7 +63,9 @@ def test_a_resume_begins_the_next_attempt_of_an_attached_run():
         expires_at=None,
         due_at=NOW + 10_000,
     )
-    assert (step.said.type, bytes(step.said.data)) == ("resumed", b'{"attempt":2}')
+    assert step.also == (Keep(set_apart(settled, rev="rev2", announce=False)),)
+    (said,) = step.said
+    assert (said.type, bytes(said.data)) == ("resumed", b'{"attempt":2}')
 
 
 def test_a_resumed_queued_run_waits_for_a_driver_unwatched():
@@ -106,7 +109,7 @@ def test_a_deleted_run_is_gone_from_now_on_also_by_a_clock_that_is_behind(state)
     step = decide_delete(run, rev="rev2", now=NOW)
     assert step.run == msgspec.structs.replace(run, rev="rev2", expires_at=NOW - 60_000, updated_at=NOW)
     assert step.run.expired(NOW - 5_000)
-    assert step.said is None
+    assert step.said == ()
 
 
 @pytest.mark.parametrize("state", OPEN_STATES)

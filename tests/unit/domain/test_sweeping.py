@@ -40,7 +40,7 @@ def test_silence_counts_from_the_newest_item_to_the_millisecond():
     step = due(run, newest_ts=NOW - 999)
     assert isinstance(step, Step)
     assert step.run.due_at == NOW + 1
-    assert step.said is None
+    assert step.said == ()
 
 
 def test_putting_off_changes_the_due_time_and_nothing_else():

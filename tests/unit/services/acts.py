@@ -7,14 +7,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from baton.bootstrap import Runtime
-from baton.domain.log import Entry, Message, Producer, entry
-from baton.domain.run import Run
+from baton.domain.log import Entry, Header, Message, Producer, entry, pack
+from baton.domain.run import Run, Step
 from baton.domain.settling import Finish, Outcome
 from baton.domain.states import State
 from baton.services.appends import Append, Appended
 from baton.services.finishes import Finished
 from baton.services.streams import Chunk
-from baton.store.runs import RunStore
+from baton.store.dynamo import Write
+from baton.store.log import LogItem, LogStore
+from baton.store.rows import Shards
+from baton.store.runs import Changed, RunStore
 from tests.unit.house import NS, House
 
 
@@ -77,7 +80,27 @@ def producer(seq: int, id_: str = "p", epoch: int = 0) -> Producer:
 
 def put_row(house: House, run_id: str, **change: Any) -> None:
     """Bring a run into a state that nothing in this house can bring it into yet."""
-    store = RunStore(house.dynamo(), house.settings.runs_table, due_shards=house.settings.due_shards)
+    store = RunStore(
+        house.dynamo(),
+        house.settings.runs_table,
+        shards=Shards(house.settings.due_shards, house.settings.settled_shards),
+    )
     before = store.get(NS, run_id)
     assert isinstance(before, Run)
-    store.change(before, replace(before, **{"rev": f"{before.rev}+", **change}))
+    after = replace(before, **{"rev": f"{before.rev}+", **change})
+    said = _suspended(house, before) if after.state is State.SUSPENDED else None
+    assert store.change(before, Step(after), said) is Changed.APPLIED
+
+
+def _suspended(house: House, run: Run) -> Write:
+    """What the log says of a run that waits, in the first free slot of one that has said nothing."""
+    item = LogItem(
+        birth=run.birth,
+        slot=1,
+        count=1,
+        header=Header().following("suspended", 1),
+        ts=run.created_at,
+        nonce="suspended",
+        body=pack([entry("suspended", None)]),
+    )
+    return LogStore(house.dynamo(), house.settings.log_table).put(run.namespace, run.id, item)

@@ -7,6 +7,7 @@ import pytest
 from baton.domain.run import Run
 from baton.domain.states import Mode, State
 from baton.store.log import LogStore
+from baton.store.rows import Shards
 from baton.store.runs import RunStore
 from tests.unit.house import House
 from tests.unit.manual_clock import MIDNIGHT
@@ -19,7 +20,7 @@ def dynamo(house: House):
 
 @pytest.fixture
 def runs(dynamo, house: House) -> RunStore:
-    return RunStore(dynamo, house.settings.runs_table, due_shards=2)
+    return RunStore(dynamo, house.settings.runs_table, shards=Shards(2, 1))
 
 
 @pytest.fixture

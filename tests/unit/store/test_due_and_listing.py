@@ -3,7 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from baton.store.rows import DuePurge, Purge, due_of, place_at
+from baton.domain.run import Step
+from baton.store.due import DuePurge, due_of
+from baton.store.rows import Purge, place_at
 from baton.store.runs import Creation
 from tests.unit.manual_clock import MIDNIGHT
 
@@ -35,7 +37,7 @@ def test_the_earliest_is_first_in_its_shard(runs, run):
 
 def test_a_run_without_a_due_time_is_in_no_shard(runs, run):
     made = create(runs, run, "r1", due_at=MIDNIGHT)
-    runs.change(made, replace(made, rev="rev2", due_at=None))
+    runs.change(made, Step(replace(made, rev="rev2", due_at=None)))
     assert due_ids(runs, MIDNIGHT + 10**9) == []
 
 
@@ -159,7 +161,7 @@ def test_a_listing_is_of_one_workflow_or_one_context(runs, run, five):
 
 
 def test_later_writes_of_a_run_do_not_move_it(runs, five):
-    runs.change(five[0], replace(five[0], rev="rev2", updated_at=MIDNIGHT + 99, attempt=7))
+    runs.change(five[0], Step(replace(five[0], rev="rev2", updated_at=MIDNIGHT + 99, attempt=7)))
     assert listed(runs)[-1] == "r0"
 
 

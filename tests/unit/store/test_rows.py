@@ -8,14 +8,14 @@ from msgspec.structs import fields, replace
 from baton.domain.names import id_from_key
 from baton.domain.payload import digest
 from baton.domain.run import CancelRequest, Ending, Lease, Run, TriggeredBy
+from baton.domain.settlement import Chain, Delivery, DeliveryState, PublishLease, Settlement, Wait
 from baton.domain.states import Mode, State
+from baton.store.due import DuePurge, DueRun, due_of
 from baton.store.rows import (
-    DuePurge,
-    DueRun,
     Purge,
     RunsItem,
+    Shards,
     created_key,
-    due_of,
     due_shard,
     place_at,
     purge_item,
@@ -25,6 +25,8 @@ from baton.store.rows import (
 )
 from tests.unit.manual_clock import MIDNIGHT
 from tests.unit.store.item_size import item_size
+
+EIGHT = Shards(due=8, settled=4)
 
 names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}", fullmatch=True)
 workflows = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", fullmatch=True)
@@ -47,6 +49,24 @@ endings = st.builds(
     session_ref=maybe(texts),
     key=maybe(texts),
     body=maybe(texts),
+    apart=st.booleans(),
+)
+deliveries = st.builds(
+    Delivery,
+    workflows,
+    st.sampled_from(DeliveryState),
+    times,
+    run_id=maybe(names),
+    error=maybe(texts),
+    buffered=st.booleans(),
+)
+settlements = st.builds(
+    Settlement,
+    owed=st.lists(workflows, max_size=8).map(tuple),
+    unresolved=st.booleans(),
+    waiters=counts,
+    deliveries=st.lists(deliveries, max_size=8).map(tuple),
+    lease=maybe(st.builds(PublishLease, texts, times)),
 )
 every_field = {
     "namespace": st.from_regex(r"[a-z0-9][a-z0-9-]{0,62}", fullmatch=True),
@@ -81,6 +101,13 @@ every_field = {
     "alias_id": maybe(names),
     "start_body": maybe(texts),
     "resume_key": maybe(texts),
+    "suspend_key": maybe(texts),
+    "wait": maybe(st.builds(Wait, id=texts, until=maybe(times), run_id=maybe(names), event=maybe(texts))),
+    "chain": maybe(st.builds(Chain, names, counts)),
+    "settlement": settlements,
+    "apart": counts,
+    "announce": st.booleans(),
+    "strikes": counts,
     "due_at": maybe(times),
     "expires_at": maybe(times),
 }
@@ -90,13 +117,15 @@ runs = st.builds(Run, **every_field).map(lambda run: replace(run, input_in_log=r
 @settings(max_examples=50)
 @given(runs)
 def test_a_run_comes_back_from_its_row_field_by_field(run):
-    item = RunsItem.from_raw_data(run_item(run, 8).serialize())
+    item = RunsItem.from_raw_data(run_item(run, EIGHT).serialize())
     assert run_of(item) == run
 
 
 def test_no_field_is_left_out_of_the_property_above():
     assert {field.name for field in fields(Run)} - set(every_field) == {"input_in_log"}
 
+
+STARTED = DeliveryState.STARTED
 
 FULL = Run(
     namespace="default",
@@ -141,15 +170,25 @@ ENDED = replace(
         replace(FULL, cancel=CancelRequest(MIDNIGHT, "no longer wanted")),
         replace(ENDED, alias_id=id_from_key("r", "k"), context_ref="ticket-4711", agent_id="agent-1"),
         replace(ENDED, attempt=2, resume_key=digest(b"resume")),
+        replace(ENDED, settlement=Settlement(owed=("nightly-report",)), announce=True, due_at=MIDNIGHT),
+        replace(ENDED, settlement=Settlement(deliveries=(Delivery("report", STARTED, MIDNIGHT),))),
     ],
-    ids=["running", "settled", "cancel latched", "with key, id and context, settled", "resumed and settled"],
+    ids=[
+        "running",
+        "settled",
+        "cancel latched",
+        "with key, id and context, settled",
+        "resumed and settled",
+        "owing",
+        "delivered",
+    ],
 )
 def test_a_row_with_512_bytes_of_input_stays_within_one_write_unit(run):
-    assert item_size(run_item(run, 8).serialize()) <= 1024
+    assert item_size(run_item(run, EIGHT).serialize()) <= 1024
 
 
 def test_an_input_in_the_log_leaves_the_row_small():
-    assert item_size(run_item(replace(ENDED, input=None, input_in_log=True), 8).serialize()) <= 512
+    assert item_size(run_item(replace(ENDED, input=None, input_in_log=True), EIGHT).serialize()) <= 512
 
 
 def test_nothing_in_a_row_is_a_map_or_a_list():
@@ -160,16 +199,16 @@ def test_nothing_in_a_row_is_a_map_or_a_list():
         lease=Lease("w", 1),
         cancel=CancelRequest(1),
     )
-    assert {kind for value in run_item(full, 8).serialize().values() for kind in value} == {"S", "N", "B"}
+    assert {kind for value in run_item(full, EIGHT).serialize().values() for kind in value} == {"S", "N", "B"}
 
 
 def test_a_run_that_is_never_due_nor_expires_is_in_no_index_of_time():
-    item = run_item(replace(FULL, due_at=None), 8).serialize()
+    item = run_item(replace(FULL, due_at=None), EIGHT).serialize()
     assert not {"dk", "du", "ttl", "xa", "ck"} & set(item)
 
 
 def test_dynamodb_collects_a_run_an_hour_after_it_reads_as_gone():
-    item = run_item(replace(FULL, expires_at=MIDNIGHT), 8).serialize()
+    item = run_item(replace(FULL, expires_at=MIDNIGHT), EIGHT).serialize()
     assert int(item["ttl"]["N"]) == MIDNIGHT // 1000 + 3600
 
 
@@ -201,11 +240,18 @@ def test_runs_spread_over_all_shards():
     st.builds(Purge, namespace=names, run_id=names, birth=names, rev=texts, due_at=times, alias=maybe(names))
 )
 def test_a_purge_comes_back_from_its_item(purge):
-    assert purge_of(RunsItem.from_raw_data(purge_item(purge, 8).serialize())) == purge
+    assert purge_of(RunsItem.from_raw_data(purge_item(purge, EIGHT).serialize())) == purge
 
 
 def test_the_due_index_tells_runs_from_purges():
-    run = run_item(FULL, 8).serialize()
-    purge = purge_item(Purge(namespace="default", run_id="r1", birth="b1", rev="v", due_at=1), 8).serialize()
+    run = run_item(FULL, EIGHT).serialize()
+    purge = purge_item(
+        Purge(namespace="default", run_id="r1", birth="b1", rev="v", due_at=1), EIGHT
+    ).serialize()
     assert due_of(run) == DueRun("default", FULL.id)
     assert due_of(purge) == DuePurge("default#r1#b1")
+
+
+def test_no_two_attributes_of_an_item_have_one_name():
+    names_ = [attribute.attr_name for attribute in RunsItem.get_attributes().values()]
+    assert len(names_) == len(set(names_))

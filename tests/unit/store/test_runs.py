@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from baton.domain.log import Header
+from baton.domain.run import Step
 from baton.domain.starting import Alias
 from baton.domain.states import State
 from baton.store.log import LogItem
@@ -49,7 +50,7 @@ def test_ones_own_creation_found_standing_is_success(runs, run):
 
 def test_ones_own_creation_is_known_also_after_the_row_went_on(runs, run):
     assert runs.create(Creation(run=run))
-    assert runs.change(run, replace(run, rev="rev2", attempt=2)) is Changed.APPLIED
+    assert runs.change(run, Step(replace(run, rev="rev2", attempt=2))) is Changed.APPLIED
     assert runs.create(Creation(run=run))
     assert runs.get("default", "r1").attempt == 2
 
@@ -90,7 +91,7 @@ def test_a_start_over_an_old_life_replaces_it_and_leaves_a_purge(runs, run):
 
 def test_a_start_over_what_has_moved_since_is_lost(runs, run):
     assert runs.create(Creation(run=run))
-    assert runs.change(run, replace(run, rev="rev2")) is Changed.APPLIED
+    assert runs.change(run, Step(replace(run, rev="rev2"))) is Changed.APPLIED
     assert not runs.create(Creation(run=replace(run, birth="b2", rev="r"), over_row=run))
 
 
@@ -115,26 +116,26 @@ def test_a_row_may_take_the_place_of_an_alias_and_an_alias_that_of_a_row(runs, r
 def test_a_change_is_read_back_whole(runs, run):
     runs.create(Creation(run=run))
     after = replace(run, rev="rev2", state=State.SUSPENDED, due_at=None, agent_id="a")
-    assert runs.change(run, after) is Changed.APPLIED
+    assert runs.change(run, Step(after)) is Changed.APPLIED
     assert runs.get("default", "r1") == after
 
 
 def test_of_two_who_read_the_same_row_one_changes_it(runs, run):
     runs.create(Creation(run=run))
-    assert runs.change(run, replace(run, rev="mine")) is Changed.APPLIED
-    assert runs.change(run, replace(run, rev="theirs")) is Changed.ROW_MOVED
+    assert runs.change(run, Step(replace(run, rev="mine"))) is Changed.APPLIED
+    assert runs.change(run, Step(replace(run, rev="theirs"))) is Changed.ROW_MOVED
     assert runs.get("default", "r1").rev == "mine"
 
 
 def test_a_row_that_is_gone_is_not_brought_back(runs, run):
-    assert runs.change(run, replace(run, rev="rev2")) is Changed.ROW_MOVED
+    assert runs.change(run, Step(replace(run, rev="rev2"))) is Changed.ROW_MOVED
     assert runs.get("default", "r1") is None
 
 
 def test_a_change_with_an_item_writes_both(runs, logs, run):
     runs.create(Creation(run=run))
     after = replace(run, rev="rev2", attempt=2)
-    assert runs.change(run, after, logs.put("default", "r1", item())) is Changed.APPLIED
+    assert runs.change(run, Step(after), logs.put("default", "r1", item())) is Changed.APPLIED
     assert runs.get("default", "r1") == after
     assert logs.newest("default", "r1", consistent=True) == item()
 
@@ -143,39 +144,39 @@ def test_a_taken_slot_stops_the_row_too(runs, logs, run):
     runs.create(Creation(run=run))
     assert logs.append(logs.put("default", "r1", item(nonce="theirs")))
     put = logs.put("default", "r1", item(nonce="mine"))
-    assert runs.change(run, replace(run, rev="rev2"), put) is Changed.SLOT_TAKEN
+    assert runs.change(run, Step(replace(run, rev="rev2")), put) is Changed.SLOT_TAKEN
     assert runs.get("default", "r1") == run
 
 
 def test_a_moved_row_stops_the_item_too(runs, logs, run):
     runs.create(Creation(run=run))
-    runs.change(run, replace(run, rev="theirs"))
+    runs.change(run, Step(replace(run, rev="theirs")))
     put = logs.put("default", "r1", item())
-    assert runs.change(run, replace(run, rev="mine"), put) is Changed.ROW_MOVED
+    assert runs.change(run, Step(replace(run, rev="mine")), put) is Changed.ROW_MOVED
     assert logs.newest("default", "r1", consistent=True) is None
 
 
 def test_when_both_have_moved_the_row_is_what_counts(runs, logs, run):
     runs.create(Creation(run=run))
-    runs.change(run, replace(run, rev="theirs"))
+    runs.change(run, Step(replace(run, rev="theirs")))
     logs.append(logs.put("default", "r1", item(nonce="theirs")))
     put = logs.put("default", "r1", item(nonce="mine"))
-    assert runs.change(run, replace(run, rev="mine"), put) is Changed.ROW_MOVED
+    assert runs.change(run, Step(replace(run, rev="mine")), put) is Changed.ROW_MOVED
 
 
 def test_ones_own_change_found_standing_is_success(runs, run):
     runs.create(Creation(run=run))
     after = replace(run, rev="rev2", attempt=2)
-    assert runs.change(run, after) is Changed.APPLIED
-    assert runs.change(run, after) is Changed.APPLIED
+    assert runs.change(run, Step(after)) is Changed.APPLIED
+    assert runs.change(run, Step(after)) is Changed.APPLIED
 
 
 def test_ones_own_change_is_known_by_its_item_when_the_row_went_on(runs, logs, run):
     runs.create(Creation(run=run))
     after, put = replace(run, rev="rev2", attempt=2), logs.put("default", "r1", item())
-    assert runs.change(run, after, put) is Changed.APPLIED
-    assert runs.change(after, replace(after, rev="rev3")) is Changed.APPLIED
-    assert runs.change(run, after, put) is Changed.APPLIED
+    assert runs.change(run, Step(after), put) is Changed.APPLIED
+    assert runs.change(after, Step(replace(after, rev="rev3"))) is Changed.APPLIED
+    assert runs.change(run, Step(after), put) is Changed.APPLIED
     assert runs.get("default", "r1").rev == "rev3"
 
 
@@ -188,7 +189,7 @@ def test_a_change_writes_what_changed_and_keeps_what_it_does_not_know(runs, run,
         UpdateExpression="SET newer = :v, md = :v",
         ExpressionAttributeValues={":v": {"S": "queued"}},
     )
-    assert runs.change(run, replace(run, rev="rev2", failures=1, due_at=None)) is Changed.APPLIED
+    assert runs.change(run, Step(replace(run, rev="rev2", failures=1, due_at=None))) is Changed.APPLIED
     standing = house.client.get_item(TableName=house.settings.runs_table, Key=key)["Item"]
     assert standing["newer"] == {"S": "queued"}
     assert standing["md"] == {"S": "queued"}  # not changed by this write, so not written

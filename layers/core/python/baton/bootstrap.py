@@ -19,22 +19,30 @@ from baton.domain.clock import Clock, Millis
 from baton.outbound.bus import Bus
 from baton.outbound.invoke import Onward, SelfInvocation
 from baton.outbound.timers import Timers
+from baton.services.announcing import Announcer
 from baton.services.appends import Appends
+from baton.services.catalog import Catalog
+from baton.services.coalescing import Coalescer
 from baton.services.context import Context
 from baton.services.control import Control
+from baton.services.delivering import Deliverer
 from baton.services.details import Details
 from baton.services.finishes import Finishes
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
+from baton.services.publishing import Publisher
 from baton.services.runs import Runs
 from baton.services.runtime import Runtime
 from baton.services.starts import Starts
 from baton.services.streams import Streams
+from baton.services.surroundings import Views
 from baton.services.sweep import Sweep
 from baton.store.catalog import CatalogStore
 from baton.store.dynamo import Dynamo
 from baton.store.log import LogStore
+from baton.store.rows import Shards
 from baton.store.runs import RunStore
+from baton.store.windows import WindowStore
 
 __all__ = ["Runtime", "SystemClock", "build", "install", "installed", "runtime"]
 
@@ -67,9 +75,12 @@ def build(
         settings=settings,
         clock=clock,
         dynamo=dynamo,
-        runs=RunStore(dynamo, settings.runs_table, due_shards=settings.due_shards),
+        runs=RunStore(
+            dynamo, settings.runs_table, shards=Shards(settings.due_shards, settings.settled_shards)
+        ),
         log=LogStore(dynamo, settings.log_table),
         catalog=CatalogStore(dynamo, settings.catalog_table),
+        windows=WindowStore(dynamo, settings.runs_table, due_shards=settings.due_shards),
         entropy=secrets.token_bytes if seed is None else rng.randbytes,
         jitter=rng.random,
         bus=Bus(settings.events_bus, region=settings.region, sleep=clock.sleep, jitter=rng.random),
@@ -78,18 +89,27 @@ def build(
     )
     lookup = Lookup(context)
     details = Details(context, lookup)
-    performer = Performer(context, lookup)
+    catalog = Catalog(context)
+    performer = Performer(context, lookup, catalog)
+    coalescer = Coalescer(context)
+    announcer = Announcer(context.bus)
+    deliverer = Deliverer(context, catalog, coalescer)
     return Runtime(
         settings=settings,
         clock=clock,
         dynamo=dynamo,
-        starts=Starts(context, lookup, details),
+        starts=Starts(context, lookup, details, catalog),
         appends=Appends(context, lookup),
         streams=Streams(context, lookup),
-        finishes=Finishes(lookup, performer, details),
+        finishes=Finishes(context, lookup, performer, details),
         control=Control(context, lookup, performer, details),
         runs=Runs(context, lookup, performer, details),
+        views=Views(context, lookup, details, catalog),
         sweep=Sweep(context, performer),
+        catalog=catalog,
+        coalescer=coalescer,
+        announcer=announcer,
+        publisher=Publisher(context, catalog, details, deliverer, announcer),
     )
 
 

@@ -26,8 +26,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The name or ARN of the bus that lifecycle events go to; without it they go nowhere."""
 
     due_shards: int = 8
+    settled_shards: int = 4
     retention_seconds: float = 30 * 24 * 3600
     cancel_grace_seconds: float = 60
+    publish_grace_seconds: float = 30
+    """After a run settled, before the sweep delivers what nobody has delivered."""
+    publish_lease_seconds: float = 30
+    orphan_seconds: float = 3600
+    """An owed subscriber that is gone from the catalog for so long is not waited for any more."""
     tail_memory_seconds: float = 60
     purge_delay_seconds: float = 600
     """After a life of a run id ended, before its log is removed. At least twice as long as a tail of it is
@@ -43,8 +49,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.signing_keys or not all(self.signing_keys):
             raise ValueError("signing_keys: at least one is needed, and none may be empty")
-        if self.due_shards < 1:
-            raise ValueError("due_shards: at least 1")
+        if self.due_shards < 1 or self.settled_shards < 1:
+            raise ValueError("due_shards, settled_shards: at least 1")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
             raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
 

@@ -11,7 +11,7 @@ from baton.domain.clock import Millis
 from baton.domain.controlling import Cancel
 from baton.domain.payload import KB, canonical, check_size, digest
 from baton.domain.settling import Finish, Outcome
-from baton.domain.starting import Start
+from baton.domain.starting import Start, Succession
 from baton.domain.states import State
 from baton.errors import InvalidRequest
 from baton.services.runs import Filter
@@ -66,7 +66,16 @@ def finish(request: Request) -> Finish:
         key=key_digest(request),
         body=digest(canonical(sent)),
     )
-    return Finish(outcome=outcome, attempt=request.attempt)
+    return Finish(outcome=outcome, attempt=request.attempt, succession=_succession(body))
+
+
+def _succession(body: models.FinishRun) -> Succession | None:
+    wish = body.continue_as_new
+    if wish is None:
+        return None
+    if body.status.state is not State.COMPLETED:
+        raise InvalidRequest.at(["body", "continue_as_new"], "only a completed run goes on as a new one")
+    return Succession(input=canonical(wish.input), run_id=wish.run_id)
 
 
 def cancel(request: Request) -> Cancel:

@@ -78,6 +78,13 @@ class RunError(Body, frozen=True):
     stack: str | None = None
 
 
+class ContinueAsNew(Body, frozen=True):
+    """The run that a completed one goes on as: its like in everything but the input."""
+
+    input: Payload = None
+    run_id: RunId | None = None
+
+
 class FinishRun(Body, frozen=True):
     """A driver's word that its run is over."""
 
@@ -88,6 +95,7 @@ class FinishRun(Body, frozen=True):
     signal: Signal | None = None
     resumable: bool | None = None
     session_ref: Annotated[str, Meta(max_length=256)] | None = None
+    continue_as_new: ContinueAsNew | None = None
 
 
 class CancelRun(Body, frozen=True):

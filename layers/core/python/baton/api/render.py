@@ -12,6 +12,7 @@ from baton.domain.payload import NULL
 from baton.domain.run import CancelRequest, Lease, TriggeredBy
 from baton.services.details import RunDetail
 from baton.services.runs import RunsPage
+from baton.services.surroundings import Delivered, Surroundings
 
 _NULL = Raw(NULL)
 
@@ -55,10 +56,32 @@ def run(detail: RunDetail) -> answers.Run:
     )
 
 
+def detail(around: Surroundings) -> answers.RunDetail:
+    """A run and all around it."""
+    return answers.RunDetail(
+        run(around.detail),
+        deliveries=tuple(_delivery(each) for each in around.deliveries),
+        subscribers=around.subscribers,
+    )
+
+
 def page(runs: RunsPage, token: Callable[[str], str]) -> answers.RunsPage:
     """A page of a list; ``token`` makes one of the place where the list goes on."""
     return answers.RunsPage(
         [run(detail) for detail in runs.runs], UNSET if runs.after is None else token(runs.after)
+    )
+
+
+def _delivery(made: Delivered) -> answers.Delivery:
+    return answers.Delivery(
+        subscriber=made.subscriber,
+        event=made.event,
+        attempt=made.attempt,
+        state=made.state.value,
+        run_id=made.run_id,
+        run_state=made.run_state,
+        error=made.error,
+        at=rfc3339(made.at),
     )
 
 

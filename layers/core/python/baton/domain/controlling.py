@@ -6,11 +6,12 @@ import msgspec
 from msgspec.structs import replace
 
 from baton.domain.clock import Millis, millis
+from baton.domain.handoff import Keep, set_apart, without_settlement
 from baton.domain.log import entry
 from baton.domain.run import CancelRequest, Run, Step
 from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, Mode, State, Verdict, cell
-from baton.errors import IdempotencyMismatch, InFlight
+from baton.errors import IdempotencyMismatch, InFlight, StillOwed
 
 CLOCKS_APART_SECONDS = 60
 """By how much a deleted run's expiry lies in the past, so that a clock that is behind finds it gone too."""
@@ -49,15 +50,16 @@ def decide_cancel(
         return None
     forced_at = now + millis(grace_seconds)
     latched = replace(run, rev=rev, cancel=request, updated_at=now, due_at=_sooner(run.due_at, forced_at))
-    return Step(latched, entry("cancel", {"reason": command.reason, "force": False}))
+    return Step(latched, (entry("cancel", {"reason": command.reason, "force": False}),))
 
 
 def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Millis) -> Step | None:
     """What a resume does: attempt + 1 on a terminal run that is resumable (or any but a completed one,
     forced) and was not continued as new; else (None) nothing.
 
-    ``key`` is the digest of the request's idempotency key. Its repeat begins no second attempt, also when the
-    first has settled since (I9). Raises IdempotencyMismatch.
+    The settlement of the attempt before moves to an item of its own in the same write, so that both endings
+    are published apart. ``key`` is the digest of the request's idempotency key. Its repeat begins no second
+    attempt, also when the first has settled since (I9). Raises IdempotencyMismatch.
     """
     if resumed_by(run, key, force=force):
         return None
@@ -81,8 +83,13 @@ def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Mill
         expires_at=None,
         resume_key=_mark(key, force),
     )
+    also: tuple[Keep, ...] = ()
+    if run.ending is not None and not run.ending.apart:
+        apart = set_apart(run, rev=rev, announce=run.announce)
+        reopened = without_settlement(reopened, apart)
+        also = (Keep(apart),)
     reopened = replace(reopened, due_at=reopened.watched_until(now))
-    return Step(reopened, entry("resumed", {"attempt": reopened.attempt}))
+    return Step(reopened, (entry("resumed", {"attempt": reopened.attempt}),), also)
 
 
 def resumed_by(run: Run, key: str | None, *, force: bool) -> bool:
@@ -97,12 +104,31 @@ def resumed_by(run: Run, key: str | None, *, force: bool) -> bool:
 
 def decide_delete(run: Run, *, rev: str, now: Millis) -> Step:
     """The row of a run that is gone from now on, by anyone's clock: else one that is behind could still
-    resume it. Raises InFlight unless it is terminal."""
+    resume it. Raises InFlight unless it is terminal, and StillOwed while it must be kept (I5)."""
     if cell(Command.DELETE, run.state).verdict is not Verdict.ACT:
         raise InFlight(f"the run is {run.state.value}: only a settled run can be deleted", run=run)
+    if run.kept:
+        raise StillOwed(f"the run is kept: {why_kept(run)}", run=run)
     return Step(
         replace(run, rev=rev, expires_at=now - millis(CLOCKS_APART_SECONDS), due_at=None, updated_at=now)
     )
+
+
+def why_kept(run: Run) -> str:
+    """What keeps a settled run from being deleted, in words."""
+    settlement = run.settlement
+    reasons = []
+    if settlement.owed:
+        reasons.append(f"its ending is owed to {', '.join(settlement.owed)}")
+    if settlement.unresolved:
+        reasons.append("it is not known yet whom its ending is owed to")
+    if settlement.waiters:
+        reasons.append("others wait for it")
+    if any(each.buffered for each in settlement.deliveries):
+        reasons.append("its input stands in an open window")
+    if run.apart:
+        reasons.append("a settlement in an item of its own is not done")
+    return "; ".join(reasons)
 
 
 def _mark(key: str | None, force: bool) -> str | None:

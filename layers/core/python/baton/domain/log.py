@@ -48,7 +48,8 @@ class ProducerState(msgspec.Struct, frozen=True, array_like=True):
 
 class Header(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """What each item carries forward. ``closed``: the last entry is ``end``. ``cancel``: an intent is
-    latched. ``closing_until``: a settle asks appenders to wait till then (0: none does)."""
+    latched. ``closing_until``: a settle asks appenders to wait till then (0: none does). ``suspended``: the
+    run waits, and nobody drives it."""
 
     attempt: int = 1
     closed: bool = False
@@ -56,6 +57,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     closing_until: Millis = 0
     producers: tuple[ProducerState, ...] = ()
     stream_seq: str | None = None
+    suspended: bool = False
 
     def following(self, said: str, attempt: int) -> Header:
         """The header of an item in which Baton says ``said`` to a run at ``attempt``. The states of producers
@@ -63,11 +65,15 @@ class Header(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
         quiet = replace(self, attempt=attempt, closing_until=0)
         match said:
             case "end":
-                return replace(quiet, closed=True)
+                return replace(quiet, closed=True, suspended=False)
             case "cancel":
                 return replace(quiet, cancel=True)
             case "resumed":
                 return replace(quiet, closed=False, cancel=False)
+            case "suspended":
+                return replace(quiet, suspended=True)
+            case "woken":
+                return replace(quiet, suspended=False)
             case _:
                 return quiet
 

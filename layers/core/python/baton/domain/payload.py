@@ -16,6 +16,9 @@ KB = 1024
 MAX_PAYLOAD = 256 * KB
 """Input, output with error, one event, one append. Canonical bytes."""
 
+MAX_HANDOFF_INPUT = 320 * KB
+"""Input of a run that Baton starts itself: an output of full size fits, with what stands around it."""
+
 INLINE_INPUT = 512
 """An input up to this many bytes stands in the run's row, a larger one is the log's item 0."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from baton.domain.clock import Millis, millis
 from baton.domain.log import Entry, Header, Tail
+from baton.domain.settlement import NOTHING, Chain, Settlement, Wait
 from baton.domain.states import Mode, State
 from baton.errors import InvalidRequest, LeaseLost
 
@@ -15,7 +18,7 @@ DEFAULT_INACTIVITY_SECONDS = 24 * 3600
 """Of attached runs; a queued one is watched by its lease."""
 
 
-class CancelRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+class CancelRequest(msgspec.Struct, frozen=True, array_like=True):
     """An intent to cancel. The first one stands. ``key`` and ``body`` are digests of the request's
     idempotency key and of its canonical body."""
 
@@ -25,14 +28,14 @@ class CancelRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     body: str | None = None
 
 
-class Lease(msgspec.Struct, frozen=True):
+class Lease(msgspec.Struct, frozen=True, array_like=True):
     """A claim of limited time."""
 
     worker_id: str
     expires_at: Millis
 
 
-class TriggeredBy(msgspec.Struct, frozen=True):
+class TriggeredBy(msgspec.Struct, frozen=True, array_like=True):
     """The ending that started this run."""
 
     run_id: str
@@ -41,10 +44,10 @@ class TriggeredBy(msgspec.Struct, frozen=True):
     attempt: int
 
 
-class Ending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Ending(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """How the current attempt ended. Output and error stand in the log entry at ``seq``; ``error``: there is
     one. ``key`` and ``body`` tell the request that settled it from every other: digests of its idempotency
-    key and of its canonical body."""
+    key and of its canonical body. ``apart``: its settlement has an item of its own."""
 
     seq: int
     at: Millis
@@ -55,6 +58,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session_ref: str | None = None
     key: str | None = None
     body: str | None = None
+    apart: bool = False
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +66,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     ``birth`` marks this life of the id, ``rev`` its last write (every write is conditional on the ``rev`` it
     read). ``input`` is None when it stands in the log's item 0 instead (``input_in_log``). ``ending`` is None
-    until the attempt settles. ``due_at`` is a lower bound of when the sweep has to look.
+    until the attempt settles. ``due_at`` is a lower bound of when the sweep has to look. ``settlement`` is
+    that of the present attempt; ``apart`` counts those in items of their own for which the run must be kept.
+    ``announce`` has the live publisher called. ``strikes`` counts the sweep's failures with it in a row.
     """
 
     namespace: str
@@ -98,6 +104,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     alias_id: str | None = None
     start_body: str | None = None
     resume_key: str | None = None
+    suspend_key: str | None = None
+    wait: Wait | None = None
+    chain: Chain | None = None
+    settlement: Settlement = NOTHING
+    apart: int = 0
+    announce: bool = False
+    strikes: int = 0
     due_at: Millis | None = None
     expires_at: Millis | None = None
 
@@ -126,6 +139,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         elif attempt != self.attempt:
             raise LeaseLost(f"the run is at attempt {self.attempt}, not {attempt}", run=self)
 
+    @property
+    def links(self) -> Chain:
+        """Where it stands among the runs that continue each other."""
+        return self.chain or Chain(self.id, 1)
+
+    @property
+    def kept(self) -> bool:
+        """Something is owed, unresolved, waiting or buffered: it must neither expire nor be deleted (I5)."""
+        return self.settlement.holding or self.apart > 0
+
     def initial_tail(self, seen_at: Millis) -> Tail:
         """The end of the log while no item of it exists: entry 0 is derived from this row."""
         return Tail(
@@ -145,7 +168,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What a decision writes: the row as it is to be, and the entry that goes into the log with it."""
+    """What a decision writes in one transaction: the row as it is to be, the entries that go into the log
+    with it, and what else belongs to it (each a value that the store knows to write)."""
 
     run: Run
-    said: Entry | None = None
+    said: tuple[Entry, ...] = ()
+    also: tuple[Any, ...] = ()

@@ -8,16 +8,19 @@ import msgspec
 from msgspec.structs import replace
 
 from baton.domain.clock import Millis, millis
+from baton.domain.handoff import Keep, expiring, publishes, set_apart, without_settlement
 from baton.domain.log import Entry, entry
 from baton.domain.payload import NULL, canonical, check_size
 from baton.domain.run import CancelRequest, Ending, Run, Step
+from baton.domain.starting import Succession
 from baton.domain.states import Command, State, Verdict, cell
 from baton.errors import IdempotencyMismatch, InFlight
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing
-    request; ``cancel`` is the intent that ends it, where one does."""
+    request; ``cancel`` is the intent that ends it, where one does. ``continued_as`` is the run it goes on
+    as, ``also`` what is written in the same transaction."""
 
     status: State
     output: bytes = NULL
@@ -29,6 +32,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     body: str | None = None
     cancel: CancelRequest | None = None
+    continued_as: str | None = None
+    also: tuple[Any, ...] = ()
 
 
 def check_outcome(outcome: Outcome) -> None:
@@ -40,10 +45,11 @@ def check_outcome(outcome: Outcome) -> None:
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
-    """A driver's word that the run is over, under its fence."""
+    """A driver's word that the run is over, under its fence; ``succession``: it goes on as a new one."""
 
     outcome: Outcome
     attempt: int | None = None
+    succession: Succession | None = None
 
 
 class Stands(msgspec.Struct, frozen=True):
@@ -78,11 +84,28 @@ def decide_finish(run: Run, command: Finish) -> Outcome | Stands:
     return Stands(ours=same_without_key and ending.body is not None and asked.body == ending.body)
 
 
-def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, retention_seconds: float) -> Step:
-    """The row and the ``end`` entry of ``outcome``, with ``end`` at ``seq``.
+def settle(
+    run: Run,
+    outcome: Outcome,
+    *,
+    seq: int,
+    rev: str,
+    now: Millis,
+    owed: tuple[str, ...] | None,
+    sweep_after_seconds: float,
+    retention_seconds: float,
+) -> Step:
+    """The row, the ``end`` entry at ``seq``, and whom the ending is owed to: one write (I1).
 
-    Retention counts from here: ``expires_at`` is written because nothing is owed.
+    ``owed`` are the subscribers to this ending; None when they could not be read: the next publisher resolves
+    it. A run that goes on as a new one publishes no ending. Retention counts from here; ``expires_at`` is
+    written if nothing is owed, unresolved, waiting or buffered. Else the sweep looks ``sweep_after_seconds``
+    from now whether somebody has delivered.
     """
+    if outcome.continued_as is not None:
+        run = replace(run, continued_as=outcome.continued_as)
+    names = owed if publishes(run) else ()
+    settlement = replace(run.settlement, owed=names or (), unresolved=names is None)
     ended = replace(
         run,
         rev=rev,
@@ -90,8 +113,11 @@ def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, reten
         updated_at=now,
         cancel=outcome.cancel or run.cancel,
         lease=None,
-        due_at=None,
-        expires_at=now + millis(retention_seconds),
+        wait=None,
+        due_at=now + millis(sweep_after_seconds) if settlement.holding else None,
+        settlement=settlement,
+        announce=True,
+        strikes=0,
         ending=Ending(
             seq=seq,
             at=now,
@@ -104,7 +130,11 @@ def settle(run: Run, outcome: Outcome, *, seq: int, rev: str, now: Millis, reten
             body=outcome.body,
         ),
     )
-    return Step(ended, end_entry(outcome))
+    said = (end_entry(outcome),)
+    if settlement.small:
+        return Step(expiring(ended, retention_seconds), said, outcome.also)
+    apart = set_apart(ended, rev=rev, announce=True)
+    return Step(without_settlement(ended, apart), said, (Keep(apart), *outcome.also))
 
 
 def end_entry(outcome: Outcome) -> Entry:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from baton.domain.clock import Millis
+from baton.domain.catalog import Workflow
+from baton.domain.clock import Millis, millis
 from baton.domain.log import Entry, Header, Tail, entry
-from baton.domain.payload import INLINE_INPUT, MAX_PAYLOAD, NULL, check_size
-from baton.domain.run import DEFAULT_INACTIVITY_SECONDS, DEFAULT_MAX_ATTEMPTS, DEFAULT_PRIORITY, Run
+from baton.domain.payload import INLINE_INPUT, MAX_HANDOFF_INPUT, MAX_PAYLOAD, NULL, check_size
+from baton.domain.run import (
+    DEFAULT_INACTIVITY_SECONDS,
+    DEFAULT_MAX_ATTEMPTS,
+    DEFAULT_PRIORITY,
+    Run,
+    TriggeredBy,
+)
+from baton.domain.settlement import Chain
 from baton.domain.states import Mode, State
 from baton.errors import IdempotencyMismatch, InvalidRequest
 
@@ -34,10 +42,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Born(msgspec.Struct, frozen=True):
-    """A run about to be written: its row, and the first log entry where the row can't hold the input."""
+    """A run about to be written: its row, and the entries of its log's item 0, if it needs one: where the row
+    can't hold the input, or more is to be said at once."""
 
     run: Run
-    first: Entry | None
+    first: tuple[Entry, ...] = ()
 
     @property
     def tail(self) -> Tail:
@@ -45,17 +54,30 @@ class Born(msgspec.Struct, frozen=True):
         return self.run.initial_tail(self.run.created_at)
 
 
-def bear(command: Start, *, run_id: str, birth: str, rev: str, alias_id: str | None, now: Millis) -> Born:
+def bear(
+    command: Start,
+    registered: Workflow | None = None,
+    *,
+    run_id: str,
+    birth: str,
+    rev: str,
+    alias_id: str | None,
+    now: Millis,
+) -> Born:
     """The run that ``command`` asks for, under the id it gets. Raises PayloadTooLarge, InvalidRequest.
 
-    ``alias_id`` is where the alias of the command's key stands, if it has one.
+    What it leaves open is as ``registered``, its workflow in the catalog, has it: queued where there is a
+    target to push it to. ``alias_id`` is where the alias of the command's key stands, if it has one.
     """
     check_size("input", len(command.input), MAX_PAYLOAD)
-    mode = command.mode or Mode.ATTACHED
+    targeted = registered is not None and registered.target is not None
+    mode = command.mode or (Mode.QUEUED if targeted else Mode.ATTACHED)
     if command.available_at is not None and command.available_at > now and mode is not Mode.QUEUED:
         raise InvalidRequest.at(["body", "available_at"], "a start in the future needs mode 'queued'")
     attached = mode is Mode.ATTACHED
     watch = command.inactivity_timeout_seconds
+    if watch is None and registered is not None:
+        watch = registered.inactivity_timeout_seconds
     if watch is None:
         watch = DEFAULT_INACTIVITY_SECONDS if attached else 0
     in_log = len(command.input) > INLINE_INPUT
@@ -72,7 +94,7 @@ def bear(command: Start, *, run_id: str, birth: str, rev: str, alias_id: str | N
         started_at=now if attached else None,
         available_at=None if attached else max(now, command.available_at or now),
         priority=DEFAULT_PRIORITY if command.priority is None else command.priority,
-        max_attempts=command.max_attempts or DEFAULT_MAX_ATTEMPTS,
+        max_attempts=command.max_attempts or _max_attempts(registered),
         inactivity_timeout_seconds=watch,
         context_ref=command.context_ref,
         agent_id=command.agent_id,
@@ -84,7 +106,105 @@ def bear(command: Start, *, run_id: str, birth: str, rev: str, alias_id: str | N
         start_body=command.body,
     )
     run = msgspec.structs.replace(run, due_at=run.watched_until(now))
-    return Born(run, start_entry(run, command.input) if in_log else None)
+    return Born(run, (start_entry(run, command.input),) if in_log else ())
+
+
+class HandOff(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that Baton starts itself, for an ending, an event or a window. ``input`` is canonical JSON;
+    ``run_id`` is derived from what starts it, so that it is started once."""
+
+    namespace: str
+    workflow: str
+    run_id: str
+    input: bytes
+    triggered_by: TriggeredBy | None
+    depth: int
+    traceparent: str | None = None
+    inactivity_timeout_seconds: float | None = None
+    max_attempts: int | None = None
+
+
+def bear_handed(wish: HandOff, *, birth: str, rev: str, now: Millis) -> Born:
+    """The queued run of a hand-off. Raises PayloadTooLarge."""
+    check_size("input", len(wish.input), MAX_HANDOFF_INPUT)
+    in_log = len(wish.input) > INLINE_INPUT
+    run = Run(
+        namespace=wish.namespace,
+        id=wish.run_id,
+        workflow=wish.workflow,
+        birth=birth,
+        rev=rev,
+        state=State.PENDING,
+        mode=Mode.QUEUED,
+        created_at=now,
+        updated_at=now,
+        available_at=now,
+        max_attempts=wish.max_attempts or DEFAULT_MAX_ATTEMPTS,
+        inactivity_timeout_seconds=wish.inactivity_timeout_seconds or 0,
+        input=None if in_log else wish.input,
+        input_in_log=in_log,
+        traceparent=wish.traceparent,
+        depth=wish.depth,
+        triggered_by=wish.triggered_by,
+    )
+    return Born(run, (start_entry(run, wish.input),) if in_log else ())
+
+
+class Succession(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish that a run go on as a new one. ``input`` is canonical JSON; ``run_id`` None: Baton names it."""
+
+    input: bytes = NULL
+    run_id: str | None = None
+
+
+def bear_successor(
+    run: Run, wish: Succession, *, birth: str, rev: str, now: Millis, grace_seconds: float
+) -> Born:
+    """The run that ``run`` goes on as: its like in everything but the input. An intent to cancel goes on too.
+    Raises PayloadTooLarge."""
+    check_size("input", len(wish.input), MAX_PAYLOAD)
+    attached = run.mode is Mode.ATTACHED
+    in_log = len(wish.input) > INLINE_INPUT or run.cancel is not None
+    links = run.links
+    born = Run(
+        namespace=run.namespace,
+        id=wish.run_id or birth,
+        workflow=run.workflow,
+        birth=birth,
+        rev=rev,
+        state=State.RUNNING if attached else State.PENDING,
+        mode=run.mode,
+        created_at=now,
+        updated_at=now,
+        started_at=now if attached else None,
+        available_at=None if attached else now,
+        priority=run.priority,
+        max_attempts=run.max_attempts,
+        inactivity_timeout_seconds=run.inactivity_timeout_seconds,
+        context_ref=run.context_ref,
+        agent_id=run.agent_id,
+        tags=run.tags,
+        input=None if in_log else wish.input,
+        input_in_log=in_log,
+        traceparent=run.traceparent,
+        depth=run.depth,
+        triggered_by=run.triggered_by,
+        continued_from=run.id,
+        chain=Chain(links.first_run_id, links.length + 1),
+        cancel=run.cancel,
+    )
+    due = [born.watched_until(now), None if run.cancel is None else run.cancel.at + millis(grace_seconds)]
+    born = msgspec.structs.replace(born, due_at=min((at for at in due if at is not None), default=None))
+    if not in_log:
+        return Born(born)
+    said = [start_entry(born, wish.input)]
+    if run.cancel is not None:
+        said.append(entry("cancel", {"reason": run.cancel.reason, "force": False}))
+    return Born(born, tuple(said))
+
+
+def _max_attempts(registered: Workflow | None) -> int:
+    return (registered and registered.max_attempts) or DEFAULT_MAX_ATTEMPTS
 
 
 def start_entry(run: Run, input_: bytes) -> Entry:

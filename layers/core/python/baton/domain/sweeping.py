@@ -10,14 +10,20 @@ from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome, cancelled, timed_out
 from baton.domain.states import Command, Verdict, cell
 
+FIRST_PAUSE_SECONDS = 5
+LONGEST_PAUSE_SECONDS = 3600
+MAX_DOUBLINGS = 30
+"""Beyond it a pause has long been the longest."""
+
 
 def decide_due(run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: float) -> Outcome | Step | None:
-    """The word on a due run: settle it with an outcome, put it off, or (None) it is not due any more.
+    """The word on a due run: settle it with an outcome, put it off, or (None) it is not due any more, or it
+    has settled and is the publisher's.
 
     ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of,
     and an outcome must take its slot and no other.
     """
-    if run.due_at is None or run.due_at > now:
+    if run.due_at is None or run.due_at > now or publishers(run):
         return None
     forced_at = _cancel_deadline(run, grace_seconds)
     if forced_at is not None and forced_at <= now and run.cancel is not None:
@@ -26,7 +32,20 @@ def decide_due(run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: fl
     if silent_until is not None and silent_until <= now:
         return timed_out(run)
     later = [at for at in (forced_at, silent_until) if at is not None]
-    return Step(replace(run, rev=rev, due_at=min(later, default=None)))
+    return Step(replace(run, rev=rev, due_at=min(later, default=None), strikes=0))
+
+
+def publishers(run: Run) -> bool:
+    """Whether the row's due time is that of its ending: something is owed, unresolved, waiting or
+    buffered."""
+    return run.state.terminal and run.settlement.holding
+
+
+def put_off(strikes: int, now: Millis) -> Millis:
+    """When to look again at an item that could not be attended to, after ``strikes`` such failures in a
+    row."""
+    pause = FIRST_PAUSE_SECONDS * 2 ** min(strikes, MAX_DOUBLINGS)
+    return now + millis(min(pause, LONGEST_PAUSE_SECONDS))
 
 
 def _cancel_deadline(run: Run, grace_seconds: float) -> Millis | None:

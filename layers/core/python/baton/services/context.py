@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from baton.config import Settings
+from baton.domain.catalog import Snapshot
 from baton.domain.clock import Clock
 from baton.domain.names import birth_mark
 from baton.outbound.bus import Bus
@@ -15,6 +16,7 @@ from baton.store.catalog import CatalogStore
 from baton.store.dynamo import Dynamo
 from baton.store.log import LogStore
 from baton.store.runs import RunStore
+from baton.store.windows import WindowStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +33,18 @@ class Context:
     runs: RunStore
     log: LogStore
     catalog: CatalogStore
+    windows: WindowStore
     entropy: Callable[[int], bytes]
     jitter: Callable[[], float]
     bus: Bus
     timers: Timers
     onward: Onward | None = None
+
+    def retention_seconds(self, snapshot: Snapshot | None, workflow: str) -> float:
+        """How long a settled run of ``workflow`` is kept."""
+        registered = None if snapshot is None else snapshot.workflow(workflow)
+        given = None if registered is None else registered.retention_seconds
+        return self.settings.retention_seconds if given is None else given
 
     def birth(self) -> str:
         """A new life's mark."""

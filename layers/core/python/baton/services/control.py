@@ -49,7 +49,7 @@ class Control:
 
         reader = InputReader(self._details)
         hint = self._lookup.recall(namespace, run_id, None)
-        done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader)
+        done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader, settles=True)
         return self._details.after(done.run, done.tail, input_=reader.input, outcome=done.outcome)
 
     def resume(self, namespace: str, run_id: str, *, force: bool, key: str | None) -> Resumed:

@@ -69,9 +69,7 @@ class Details:
             lambda: self._lookup.run(namespace, run_id),
             lambda: context.log.newest(namespace, run_id, consistent=False),
         )
-        if newest is not None and newest.birth != run.birth:
-            newest = context.log.newest_of(namespace, run_id, run.birth, consistent=True)
-        return self._of(run, newest)
+        return self.of(run, newest)
 
     def after(
         self, run: Run, tail: Tail, *, input_: bytes | None = None, outcome: Outcome | None = None
@@ -96,7 +94,15 @@ class Details:
             return run.input
         return bytes(_start_data.decode(unpack(self._item(run, 0, newest).body)[0].data).input)
 
-    def _of(self, run: Run, newest: LogItem | None) -> RunDetail:
+    def ending(self, run: Run, ending: Ending) -> tuple[bytes, bytes | None]:
+        """Output and error of an attempt that ended, from the log. Raises NotFound."""
+        end = self._end(run, ending, None)
+        return bytes(end.output), _unless_null(end.error)
+
+    def of(self, run: Run, newest: LogItem | None) -> RunDetail:
+        """The run, given the newest item that stands in its id's log. Raises NotFound."""
+        if newest is not None and newest.birth != run.birth:
+            newest = self._context.log.newest_of(run.namespace, run.id, run.birth, consistent=True)
         if run.ending is not None:
             next_ = run.ending.seq + 1
         else:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from baton.domain.clock import millis
 from baton.domain.log import Tail
 from baton.domain.run import Run
+from baton.domain.states import State
 from baton.errors import NotFound, Unavailable
 from baton.services.context import Context
 from baton.store.log import LogItem
@@ -42,8 +43,8 @@ class Lookup:
         """The run and the end of its log, read consistently and at once.
 
         Two reads are no snapshot: what they show belongs together when the newest header is of the row's
-        attempt and is closed exactly if the row is terminal, for the writes that change either change both.
-        Else look again.
+        attempt, is closed exactly if the row is terminal and suspended exactly if the row is, for the writes
+        that change either change both. Else look again.
         """
         context = self._context
         for round_ in range(PAIRING_ROUNDS):
@@ -59,7 +60,7 @@ class Lookup:
                 tail = run.initial_tail(seen_at)
             else:
                 tail = newest.tail(fenced=run.fenced, seen_at=seen_at)
-            if tail.header.attempt == run.attempt and tail.header.closed == run.state.terminal:
+            if _of_one_moment(run, tail):
                 return Sight(run, tail, newest)
             context.stand_back(round_)
         raise Unavailable("the run changes faster than it can be read")
@@ -105,3 +106,12 @@ class Lookup:
         if newest.birth < run.birth:
             return None  # an earlier life's: of this one no item exists
         return self._context.log.newest_of(run.namespace, run.id, run.birth, consistent=True)
+
+
+def _of_one_moment(run: Run, tail: Tail) -> bool:
+    header = tail.header
+    return (
+        header.attempt == run.attempt
+        and header.closed == run.state.terminal
+        and header.suspended == (run.state is State.SUSPENDED)
+    )

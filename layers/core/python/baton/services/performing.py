@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
+from baton.domain.catalog import ending
 from baton.domain.clock import millis
 from baton.domain.log import CLOSING_SECONDS, Entry, Header, Tail, entry, pack
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome, settle
 from baton.domain.states import State
 from baton.errors import Unavailable
+from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.lookup import Lookup
 from baton.store.log import LogItem
@@ -42,9 +44,10 @@ class Performer:
     """The one loop in which runs change. Every path that ends a run comes through here and so through one
     settle."""
 
-    def __init__(self, context: Context, lookup: Lookup) -> None:
+    def __init__(self, context: Context, lookup: Lookup, catalog: Catalog) -> None:
         self._context = context
         self._lookup = lookup
+        self._catalog = catalog
 
     def perform(
         self,
@@ -54,16 +57,20 @@ class Performer:
         *,
         hint: Tail | None = None,
         beside: Callable[[Run], object] | None = None,
+        settles: bool = False,
     ) -> Performed[V]:
         """Decide on the run as it is, and make it so.
 
         ``decide`` is asked again with what is true then whenever a race was lost, so it must not keep
         anything. ``hint`` is a tail that may save the look at the log: it need not be true. ``beside`` is
-        something to read while a run is written whose input stands in its log. Raises NotFound,
+        something to read while a run is written whose input stands in its log. ``settles``: it may end the
+        run, so whom an ending is owed to is read beside the run. Raises NotFound,
         what ``decide`` raises, and Unavailable when races are lost for too long.
         """
         slots_lost = 0
         tail, seen = hint, None
+        if settles:
+            self._catalog.prepare(namespace)
         for round_ in range(ROUNDS):
             run, tail = self._see(namespace, run_id, tail)
             seen = self._lookup.same_life(seen, run)
@@ -96,18 +103,22 @@ class Performer:
         return written
 
     def write(self, before: Run, step: Step, tail: Tail) -> tuple[Changed, Tail]:
-        """Write one step: the row, and what is said about it in the tail's slot, in one transaction."""
+        """Write one step: the row, what is said about it in the tail's slot, and what else belongs to it, in
+        one transaction."""
         context, run = self._context, step.run
-        if step.said is None:
-            return context.runs.change(before, step.run), tail
+        if not step.said:
+            return context.runs.change(before, step), tail
         now = context.clock.now()
-        header = tail.header.following(step.said.type, run.attempt)
-        put = context.log.put(run.namespace, run.id, self._item(tail, [step.said], header))
-        changed = context.runs.change(before, run, put)
+        header = tail.header
+        for said in step.said:
+            header = header.following(said.type, run.attempt)
+        put = context.log.put(run.namespace, run.id, self._item(tail, list(step.said), header))
+        changed = context.runs.change(before, step, put)
+        count = len(step.said)
         if changed is not Changed.APPLIED or run.state is not State.RUNNING:
             self._lookup.forget(run.namespace, run.id)
-            return changed, tail.after(1, header, now)
-        after = tail.after(1, header, now, fenced=run.fenced)
+            return changed, tail.after(count, header, now)
+        after = tail.after(count, header, now, fenced=run.fenced)
         self._lookup.remember(run.namespace, run.id, after)
         return changed, after
 
@@ -121,13 +132,17 @@ class Performer:
 
     def _settle(self, run: Run, tail: Tail, outcome: Outcome) -> Step:
         context = self._context
+        snapshot = self._catalog.at_hand(run.namespace)
+        event = ending(outcome.status, run.workflow)
         return settle(
             run,
             outcome,
             seq=tail.next,
             rev=context.nonce(),
             now=context.clock.now(),
-            retention_seconds=context.settings.retention_seconds,
+            owed=None if snapshot is None else snapshot.subscribers_of(event),
+            sweep_after_seconds=context.settings.publish_grace_seconds,
+            retention_seconds=context.retention_seconds(snapshot, run.workflow),
         )
 
     def _ask_to_wait(self, namespace: str, run_id: str) -> None:

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 from baton.config import Settings
 from baton.domain.clock import Clock
+from baton.services.announcing import Announcer
 from baton.services.appends import Appends
+from baton.services.catalog import Catalog
+from baton.services.coalescing import Coalescer
 from baton.services.control import Control
 from baton.services.finishes import Finishes
+from baton.services.publishing import Publisher
 from baton.services.runs import Runs
 from baton.services.starts import Starts
 from baton.services.streams import Streams
+from baton.services.surroundings import Views
 from baton.services.sweep import Sweep
 from baton.store.dynamo import Dynamo
 
@@ -29,4 +34,9 @@ class Runtime:
     finishes: Finishes
     control: Control
     runs: Runs
+    views: Views
     sweep: Sweep
+    catalog: Catalog
+    coalescer: Coalescer
+    announcer: Announcer
+    publisher: Publisher

@@ -11,6 +11,7 @@ from baton.domain.run import Run
 from baton.domain.starting import FIRST_HEADER, Alias, Born, Start, bear, check_same_start
 from baton.domain.states import State
 from baton.errors import NotFound, RunExists, Unavailable
+from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
@@ -34,17 +35,18 @@ class Started(NamedTuple):
 class Starts:
     """Where runs begin."""
 
-    def __init__(self, context: Context, lookup: Lookup, details: Details) -> None:
+    def __init__(self, context: Context, lookup: Lookup, details: Details, catalog: Catalog) -> None:
         self._context = context
+        self._catalog = catalog
         self._lookup = lookup
         self._details = details
 
     def start(self, command: Start) -> Started:
         """Make the run, or find the one that the same key made.
 
-        One round trip when nothing stands in the way. Raises PayloadTooLarge, InvalidRequest,
-        IdempotencyMismatch (the key came with another body) and RunExists (the id is a live run's, made
-        without this key).
+        One round trip when nothing stands in the way and the catalog was read of late. Raises
+        PayloadTooLarge, InvalidRequest, IdempotencyMismatch (the key came with another body), RunExists (the
+        id is a live run's, made without this key) and Unavailable (the catalog can't be read).
         """
         key_id = None if command.key is None else id_from_key(ROUTE, command.key)
         born = self._bear(command, key_id)
@@ -67,15 +69,17 @@ class Starts:
                     continue  # deleted meanwhile: its key is free again
             if born.run.id != key_id and isinstance(at_id, Run) and self._lives(at_id):
                 raise RunExists(f"run {at_id.id!r} exists", run=at_id)
-            creation = self._over(creation, at_id, at_key if creation.alias_id else None)
+            creation = replacing(self._context, creation, at_id, at_key if creation.alias_id else None)
             self._context.stand_back(round_)
         raise Unavailable("the id or key is taken and given up faster than it can be read")
 
     def _bear(self, command: Start, key_id: str | None) -> Born:
         context = self._context
         birth = context.birth()
+        registered = self._catalog.snapshot(command.namespace).workflow(command.workflow)
         return bear(
             command,
+            registered,
             run_id=command.run_id or key_id or birth,
             birth=birth,
             rev=context.nonce(),
@@ -124,46 +128,52 @@ class Starts:
         same_life = isinstance(target, Run) and target.birth == at_key.birth
         return target if isinstance(target, Run) and same_life and self._lives(target) else None
 
-    def _over(self, creation: Creation, at_id: Run | Alias | None, at_key: Run | Alias | None) -> Creation:
-        """The creation that takes the place of what stands there and is over; past lives get their purges."""
-        due_at = self._context.clock.now() + millis(self._context.settings.purge_delay_seconds)
-        purges = tuple(
-            Purge(
-                namespace=old.namespace,
-                run_id=old.id,
-                birth=old.birth,
-                rev=creation.run.rev,
-                due_at=due_at,
-                alias=old.alias_id,
-            )
-            for old in (at_id, at_key)
-            if isinstance(old, Run)
-        )
-        return Creation(
-            run=creation.run,
-            alias_id=creation.alias_id,
-            first_item=creation.first_item,
-            over_row=at_id,
-            over_alias=at_key,
-            purges=purges,
-        )
-
     def _lives(self, run: Run) -> bool:
         return not run.expired(self._context.clock.now())
 
 
 def first_item(context: Context, born: Born) -> Write | None:
-    """The put of log item 0, where the input is too large for the row."""
+    """The put of log item 0, if the run needs one."""
     run = born.run
-    if born.first is None:
+    if not born.first:
         return None
+    header = FIRST_HEADER
+    for said in born.first:
+        header = header.following(said.type, run.attempt)
     item = LogItem(
         birth=run.birth,
         slot=0,
-        count=1,
-        header=FIRST_HEADER,
+        count=len(born.first),
+        header=header,
         ts=run.created_at,
         nonce=run.rev,
-        body=pack([born.first]),
+        body=pack(list(born.first)),
     )
     return context.log.put(run.namespace, run.id, item)
+
+
+def replacing(
+    context: Context, creation: Creation, at_id: Run | Alias | None, at_key: Run | Alias | None = None
+) -> Creation:
+    """The creation that takes the place of what stands there and is over; past lives get their purges."""
+    due_at = context.clock.now() + millis(context.settings.purge_delay_seconds)
+    purges = tuple(
+        Purge(
+            namespace=old.namespace,
+            run_id=old.id,
+            birth=old.birth,
+            rev=creation.run.rev,
+            due_at=due_at,
+            alias=old.alias_id,
+        )
+        for old in (at_id, at_key)
+        if isinstance(old, Run)
+    )
+    return Creation(
+        run=creation.run,
+        alias_id=creation.alias_id,
+        first_item=creation.first_item,
+        over_row=at_id,
+        over_alias=at_key,
+        purges=purges,
+    )

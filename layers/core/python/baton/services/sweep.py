@@ -3,59 +3,121 @@ work."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
 import msgspec
 
 from baton.domain.clock import Millis, millis
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
-from baton.domain.sweeping import decide_due
+from baton.domain.sweeping import decide_due, publishers, put_off
 from baton.errors import Conflict, NotFound, TryAgain
 from baton.observability import logger
+from baton.outbound.invoke import Onward
+from baton.services.coalescing import Coalescer, Tended
 from baton.services.context import Context
 from baton.services.performing import Performer
+from baton.services.publishing import LEASED, Publisher
+from baton.store.due import (
+    DueClearing,
+    DueItem,
+    DuePurge,
+    DueRun,
+    DueSettlement,
+    DueWindow,
+    named,
+)
 from baton.store.dynamo import Raw
-from baton.store.rows import DuePurge, DueRun, due_of
 
 PURGE_BATCHES = 40
 """Batches of log items that one purge removes before it goes to the back of the queue."""
 
+MAX_LINKS = 10
+"""Invocations that hand a shard on to one another. Lambda takes more for a loop: the last link does what is
+left as far as its time goes, and the next sweep the rest."""
+
+PUT_OFF_TRIES = 3
+
 
 class Swept(msgspec.Struct, kw_only=True):
-    """What one sweep did: runs settled, put off, log lives purged, entries that were not due any more, and
-    items that failed and wait for the next sweep. ``more``: time ran out before the index did."""
+    """What one sweep did: runs settled, endings published, windows fired, items put off to when they are due,
+    past lives and fired windows cleared away, entries that were not due any more, and items that failed and
+    are put off. ``handed_on``: pages left to another invocation. ``more``: time ran out before the index
+    did."""
 
     settled: int = 0
+    published: int = 0
+    fired: int = 0
     postponed: int = 0
     purged: int = 0
     stale: int = 0
     failed: int = 0
+    handed_on: int = 0
     more: bool = False
 
 
-class Sweep:
-    """Settles the silent, forces the cancelled, purges past lives."""
+class Part(msgspec.Struct, frozen=True):
+    """One shard, from ``start`` in it on. ``links`` are the invocations that it has been handed on through."""
 
-    def __init__(self, context: Context, performer: Performer) -> None:
+    shard: int
+    start: Raw | None = None
+    links: int = 0
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """Word that the item at a partition and sort key may be due."""
+
+    k: str
+    s: str
+
+
+class Did(Enum):
+    """What became of a due item."""
+
+    SETTLED = "settled"
+    PUBLISHED = "published"
+    FIRED = "fired"
+    POSTPONED = "postponed"
+    PURGED = "purged"
+    NOTHING = "stale"
+
+
+class Sweep:
+    """Settles the silent, forces the cancelled, delivers what is owed, fires windows, purges past lives.
+
+    An item in trouble is logged and put off, so that it leaves the head of its shard: however many there are,
+    each other item has its turn when its time comes. Sweeps may overlap: each change is conditional.
+    """
+
+    def __init__(
+        self, context: Context, performer: Performer, publisher: Publisher, coalescer: Coalescer
+    ) -> None:
         self._context = context
         self._performer = performer
+        self._publisher = publisher
+        self._coalescer = coalescer
+        self._attend: Mapping[type, Callable[[Any, DueItem], Did]] = {
+            DueRun: self._run,
+            DueSettlement: self._settlement,
+            DuePurge: self._purge,
+            DueWindow: self._window,
+            DueClearing: self._clearing,
+        }
 
     def run(self) -> Swept:
         """Go over every shard once, beginning at any: time that runs out must not fall on the same ones
-        always.
-
-        An item in trouble is logged and left to the next sweep; it never stops the rest. Sweeps may overlap:
-        each change is conditional.
-        """
+        always. A shard with more than a page is left to an invocation of its own, if it can be."""
         context = self._context
         shards = context.settings.due_shards
-        deadline = context.clock.now() + millis(context.settings.sweep_seconds)
         first = int(context.jitter() * shards)
-        swept = Swept()
+        swept, deadline = Swept(), self._deadline()
         for step in range(shards):
             shard = (first + step) % shards
             try:
-                self._shard(shard, deadline, swept)
+                self._shard(Part(shard), deadline, swept, whole=True)
             except TryAgain as trouble:
                 swept.failed += 1
                 logger.warning("a shard was left to the next sweep", shard=shard, reason=trouble.detail)
@@ -63,40 +125,103 @@ class Sweep:
                 break
         return swept
 
-    def _shard(self, shard: int, deadline: Millis, swept: Swept) -> None:
-        context = self._context
-        start: Raw | None = None
+    def part(self, part: Part) -> Swept:
+        """Go over what is left of one shard, page by page; all but the first page are handed on, if they can
+        be. Raises Unavailable."""
+        swept = Swept()
+        self._shard(part, self._deadline(), swept, whole=False)
+        return swept
+
+    def look(self, hint: Hint) -> bool:
+        """Attend to the one item that a timer hinted at, if it is due now: False when that failed."""
+        swept = Swept()
+        self._item(hint.k, hint.s, swept)
+        return swept.failed == 0
+
+    def _deadline(self) -> Millis:
+        return self._context.clock.now() + millis(self._context.settings.sweep_seconds)
+
+    def _shard(self, part: Part, deadline: Millis, swept: Swept, *, whole: bool) -> None:
+        context, start = self._context, part.start
         while True:
-            page = context.runs.due(shard, context.clock.now(), start=start)
+            page = context.due.page(part.shard, context.clock.now(), start=start)
+            handed_on = False
+            if page.more is not None:
+                rest = Part(part.shard, start if whole else page.more, part.links + 1)
+                handed_on = self._hand_on(rest, swept)
+                if handed_on and whole:
+                    return
             for entry in page.items:
                 if context.clock.now() >= deadline:
                     swept.more = True
                     return
-                self._item(entry, swept)
-            if page.more is None:
+                self._item(entry["k"]["S"], entry["s"]["S"], swept)
+            if page.more is None or handed_on:
                 return
             start = page.more
 
-    def _item(self, entry: Raw, swept: Swept) -> None:
+    def _hand_on(self, rest: Part, swept: Swept) -> bool:
+        onward: Onward | None = self._context.onward
+        if onward is None or rest.links > MAX_LINKS:
+            return False
         try:
-            due = due_of(entry)
-            if isinstance(due, DueRun):
-                self._due_run(due, swept)
-            else:
-                self._purge(due, swept)
-        except NotFound:
-            swept.stale += 1
-        except (Conflict, TryAgain) as trouble:
-            swept.failed += 1
-            logger.warning(
-                "a due item was left to the next sweep", key=entry["k"]["S"], reason=trouble.detail
-            )
-        except Exception:  # noqa: BLE001 - an edge of its own: one item's fault must not stop the rest
-            swept.failed += 1
-            logger.exception("a due item can't be swept", key=entry["k"]["S"])
+            onward.later(msgspec.to_builtins(rest))
+        except TryAgain as trouble:
+            logger.warning("a shard could not be handed on", shard=rest.shard, reason=trouble.detail)
+            return False
+        swept.handed_on += 1
+        return True
 
-    def _due_run(self, due: DueRun, swept: Swept) -> None:
+    def _item(self, key: str, sort: str, swept: Swept) -> None:
+        """Attend to one item, if it is due: what is gone or not due any more costs this one read."""
+        item: DueItem | None = None
+        try:
+            item = self._context.due.look(key, sort)
+            if item is None or not self._is_due(item):
+                swept.stale += 1
+                return
+            did = self._attended(item)
+            setattr(swept, did.value, getattr(swept, did.value) + 1)
+        except Exception as trouble:  # noqa: BLE001 - an edge of its own: one item's fault must not stop the rest
+            swept.failed += 1
+            expected = isinstance(trouble, (Conflict, TryAgain))
+            tell = logger.warning if expected else logger.exception
+            tell("a due item could not be attended to", key=key, sort=sort, reason=str(trouble))
+            self._put_off(item)
+
+    def _attended(self, item: DueItem) -> Did:
+        due = named(item.key, item.sort)
+        try:
+            did = self._attend[type(due)](due, item)
+        except NotFound:
+            did = Did.NOTHING
+        if did is Did.NOTHING:
+            # Somebody else moved it since it was read; else it would stand here for good.
+            self._put_off_once(item)
+        return did
+
+    def _is_due(self, item: DueItem) -> bool:
+        return item.due_at is not None and item.due_at <= self._context.clock.now()
+
+    def _put_off(self, item: DueItem | None) -> None:
+        """Have an item leave the head of its shard. What can't even be put off is met again."""
+        try:
+            for _ in range(PUT_OFF_TRIES):
+                if item is None or not self._is_due(item) or self._put_off_once(item):
+                    return
+                item = self._context.due.look(item.key, item.sort)
+        except Exception:  # noqa: BLE001 - as above
+            logger.warning("a due item could not be put off", exc_info=True)
+
+    def _put_off_once(self, item: DueItem) -> bool:
         context = self._context
+        later = put_off(item.strikes, context.clock.now())
+        return context.due.put_off(item, rev=context.nonce(), due_at=later)
+
+    def _run(self, due: DueRun, item: DueItem) -> Did:
+        context, run = self._context, item.run()
+        if publishers(run):
+            return self._publish(due.namespace, due.run_id, run.attempt)
 
         def decide(now_run: Run, tail: Tail) -> Step | Outcome | None:
             return decide_due(
@@ -107,24 +232,35 @@ class Sweep:
                 grace_seconds=context.settings.cancel_grace_seconds,
             )
 
-        done = self._performer.perform(due.namespace, due.run_id, decide)
+        done = self._performer.perform(due.namespace, due.run_id, decide, settles=True)
         if done.outcome is not None:
-            swept.settled += 1
-        elif done.changed:
-            swept.postponed += 1
-        else:
-            swept.stale += 1
+            return Did.SETTLED
+        return Did.POSTPONED if done.changed else Did.NOTHING
 
-    def _purge(self, due: DuePurge, swept: Swept) -> None:
-        context = self._context
-        purge = context.runs.purge(due)
-        if purge is None or purge.due_at > context.clock.now():
-            swept.stale += 1
-            return
+    def _settlement(self, due: DueSettlement, _item: DueItem) -> Did:
+        return self._publish(due.namespace, due.run_id, due.attempt)
+
+    def _publish(self, namespace: str, run_id: str, attempt: int) -> Did:
+        done = self._publisher.publish(namespace, run_id, attempt, LEASED)
+        if any(outcome.delivery is None for outcome in done.outcomes):
+            return Did.POSTPONED
+        return Did.PUBLISHED if done.outcomes or done.standing else Did.NOTHING
+
+    def _purge(self, _due: DuePurge, item: DueItem) -> Did:
+        context, purge = self._context, item.purge()
         for _ in range(PURGE_BATCHES):
             if not context.log.purge(purge.namespace, purge.run_id, purge.birth):
                 context.runs.purged(purge)
-                swept.purged += 1
-                return
+                return Did.PURGED
         context.runs.put_off(purge, context.clock.now())
-        swept.postponed += 1
+        return Did.POSTPONED
+
+    def _window(self, due: DueWindow, _item: DueItem) -> Did:
+        return _OF_WINDOW[self._coalescer.fire(due.key)]
+
+    def _clearing(self, due: DueClearing, _item: DueItem) -> Did:
+        self._coalescer.clear(due.key)
+        return Did.PURGED
+
+
+_OF_WINDOW = {Tended.FIRED: Did.FIRED, Tended.PUT_OFF: Did.POSTPONED, Tended.STALE: Did.NOTHING}

@@ -13,7 +13,9 @@ import msgspec
 from pynamodb.attributes import Attribute, BinaryAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.models import Model
 
+from baton.domain.catalog import ending
 from baton.domain.clock import Millis
+from baton.domain.handoff import Apart, publishes
 from baton.domain.run import (
     DEFAULT_MAX_ATTEMPTS,
     DEFAULT_PRIORITY,
@@ -23,8 +25,8 @@ from baton.domain.run import (
     Run,
     TriggeredBy,
 )
+from baton.domain.settlement import NOTHING, Chain, Settlement, Wait
 from baton.domain.states import Mode, State
-from baton.store.dynamo import Raw
 
 T = TypeVar("T")
 
@@ -71,6 +73,8 @@ class RunsItem(Model):
     alias = UnicodeAttribute(attr_name="ka", null=True)
     """On a purge item: the derived id where the old life's key alias stands."""
 
+    workflow = UnicodeAttribute(attr_name="wf", null=True)
+    """On items that have no place in a listing."""
     workflow_key = UnicodeAttribute(attr_name="lk", null=True)
     created_key = UnicodeAttribute(attr_name="lc", null=True)
     context_key = UnicodeAttribute(attr_name="ck", null=True)
@@ -99,6 +103,16 @@ class RunsItem(Model):
     alias_id = UnicodeAttribute(attr_name="sk", null=True)
     start_body = UnicodeAttribute(attr_name="sb", null=True)
     resume_key = UnicodeAttribute(attr_name="rk", null=True)
+    suspend_key = UnicodeAttribute(attr_name="wk", null=True)
+    wait = JsonAttribute[Wait](Wait, attr_name="wa", null=True)
+    chain = JsonAttribute[Chain](Chain, attr_name="ch", null=True)
+    settlement = JsonAttribute[Settlement | None](Settlement, attr_name="so", null=True)
+    apart = NumberAttribute(attr_name="ap", null=True)
+    settled_key = UnicodeAttribute(attr_name="ek", null=True)
+    settled_at = NumberAttribute(attr_name="ea", null=True)
+    announce = NumberAttribute(attr_name="an", null=True)
+    """There while the live publisher is called for: the stream's filter looks for it."""
+    strikes = NumberAttribute(attr_name="sx", null=True)
     expires_at = NumberAttribute(attr_name="xa", null=True)
     ttl = NumberAttribute(null=True)
 
@@ -134,15 +148,25 @@ def due_shard(spread: str, shards: int) -> str:
     return shard_key(zlib.crc32(spread.encode()) % shards)
 
 
-def run_item(run: Run, shards: int) -> RunsItem:
+class Shards(NamedTuple):
+    """How many partitions the due index has, and each ending of a workflow in the settled index."""
+
+    due: int
+    settled: int
+
+
+def run_item(run: Run, shards: Shards) -> RunsItem:
     """A run's row."""
+    in_row = run.ending is not None and not run.ending.apart and publishes(run)
     return RunsItem(
         k=run_key(run.namespace, run.id),
         s=ROW,
         rev=run.rev,
         birth=run.birth,
-        due_shard=None if run.due_at is None else due_shard(run.id, shards),
+        due_shard=None if run.due_at is None else due_shard(run.id, shards.due),
         due_at=run.due_at,
+        settled_key=settled_key(run, ending(run.state, run.workflow), shards.settled) if in_row else None,
+        settled_at=run.ending.at if in_row and run.ending is not None else None,
         workflow_key=workflow_key(run.namespace, run.workflow),
         created_key=created_key(run),
         context_key=None if run.context_ref is None else f"{run.namespace}#{run.context_ref}",
@@ -171,6 +195,13 @@ def run_item(run: Run, shards: int) -> RunsItem:
         alias_id=run.alias_id,
         start_body=run.start_body,
         resume_key=run.resume_key,
+        suspend_key=run.suspend_key,
+        wait=run.wait,
+        chain=run.chain,
+        settlement=None if run.settlement == NOTHING else run.settlement,
+        apart=run.apart or None,
+        announce=1 if run.announce else None,
+        strikes=run.strikes or None,
         expires_at=run.expires_at,
         ttl=_ttl(run.expires_at),
     )
@@ -189,8 +220,8 @@ def run_of(item: RunsItem) -> Run:
         mode=Mode(item.mode),
         created_at=int(item.created_key[:13]),
         updated_at=int(item.updated_at),
-        started_at=_whole(item.started_at),
-        available_at=_whole(item.available_at),
+        started_at=whole(item.started_at),
+        available_at=whole(item.available_at),
         attempt=int(item.attempt),
         claimed=bool(item.claimed),
         failures=int(item.failures or 0),
@@ -213,9 +244,27 @@ def run_of(item: RunsItem) -> Run:
         alias_id=item.alias_id,
         start_body=item.start_body,
         resume_key=item.resume_key,
-        due_at=_whole(item.due_at),
-        expires_at=_whole(item.expires_at),
+        suspend_key=item.suspend_key,
+        wait=item.wait,
+        chain=item.chain,
+        settlement=NOTHING if item.settlement is None else item.settlement,
+        apart=int(item.apart or 0),
+        announce=bool(item.announce),
+        strikes=int(item.strikes or 0),
+        due_at=whole(item.due_at),
+        expires_at=whole(item.expires_at),
     )
+
+
+def settled_key(run: Run | Apart, event: str, shards: int) -> str:
+    """The partition of the settled index in which an ending stands."""
+    id_ = run.id if isinstance(run, Run) else run.run_id
+    return settled_shard(run.namespace, event, zlib.crc32(id_.encode()) % shards)
+
+
+def settled_shard(namespace: str, event: str, shard: int) -> str:
+    """One of the partitions of the settled index for one ending of one workflow."""
+    return f"{namespace}#{event}#{shard}"
 
 
 class Purge(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,7 +278,7 @@ class Purge(msgspec.Struct, frozen=True, kw_only=True):
     alias: str | None = None
 
 
-def purge_item(purge: Purge, shards: int) -> RunsItem:
+def purge_item(purge: Purge, shards: Shards) -> RunsItem:
     """The reminder to purge, due like everything else."""
     return RunsItem(
         k=f"{purge.namespace}#{purge.run_id}#{purge.birth}",
@@ -237,7 +286,7 @@ def purge_item(purge: Purge, shards: int) -> RunsItem:
         rev=purge.rev,
         birth=purge.birth,
         alias=purge.alias,
-        due_shard=due_shard(purge.birth, shards),
+        due_shard=due_shard(purge.birth, shards.due),
         due_at=purge.due_at,
     )
 
@@ -253,25 +302,6 @@ def purge_of(item: RunsItem) -> Purge:
         due_at=int(item.due_at),
         alias=item.alias,
     )
-
-
-class DueRun(NamedTuple):
-    """A run that the due index names."""
-
-    namespace: str
-    run_id: str
-
-
-class DuePurge(NamedTuple):
-    """A purge that the due index names."""
-
-    key: str
-
-
-def due_of(entry: Raw) -> DueRun | DuePurge:
-    """What an entry of the due index stands for."""
-    key = entry["k"]["S"]
-    return DueRun(*key.split("#", 1)) if entry["s"]["S"] == ROW else DuePurge(key)
 
 
 def _ttl(expires_at: Millis | None) -> int | None:
@@ -291,5 +321,6 @@ def _within(key: str | None) -> str | None:
     return None if key is None else key.split("#", 1)[1]
 
 
-def _whole(value: float | None) -> int | None:
+def whole(value: float | None) -> int | None:
+    """A number attribute that may be missing, as the integer it is."""
     return None if value is None else int(value)

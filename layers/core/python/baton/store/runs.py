@@ -10,25 +10,29 @@ import msgspec
 from pynamodb.expressions.condition import Condition
 
 from baton.domain.clock import Millis
-from baton.domain.run import Run
+from baton.domain.handoff import Apart, Keep, Settled
+from baton.domain.run import Run, Step
 from baton.domain.starting import Alias
+from baton.store.apart import SETTLEMENT, apart_item, apart_of, settlement_sort
+from baton.store.due import DuePurge
 from baton.store.dynamo import Dynamo, Page, Raw, Table, Write, changes
 from baton.store.log import is_own
 from baton.store.rows import (
     PURGE,
     ROW,
-    DuePurge,
     Purge,
     RunsItem,
+    Shards,
     purge_item,
     purge_of,
     run_item,
     run_key,
     run_of,
+    settled_shard,
     shard_key,
     workflow_key,
 )
-from baton.store.schema import BY_CONTEXT, DUE, LISTING, RUNS
+from baton.store.schema import BY_CONTEXT, DUE, LISTING, RUNS, SETTLED
 
 
 class Changed(Enum):
@@ -39,6 +43,8 @@ class Changed(Enum):
     """Someone wrote the row since it was read."""
     SLOT_TAKEN = "slot_taken"
     """Someone wrote the log since its tail was seen."""
+    OTHER_MOVED = "other_moved"
+    """Someone wrote what else belongs to the change."""
 
 
 class Creation(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,13 +67,35 @@ class Listed(NamedTuple):
     run_id: str
 
 
+class Around(NamedTuple):
+    """A run, and its settlements in items of their own."""
+
+    run: Run
+    apart: tuple[Apart, ...]
+
+
+class EndingPlace(NamedTuple):
+    """An ending's place in the settled index; ``attempt`` None: it stands in the run's row."""
+
+    run_id: str
+    attempt: int | None
+    birth: str | None
+
+
+class EndingsPage(NamedTuple):
+    """Some endings; ``more`` is where the next page goes on."""
+
+    places: tuple[EndingPlace, ...]
+    more: str | None
+
+
 class RunStore:
     """The runs table."""
 
-    def __init__(self, dynamo: Dynamo, table_name: str, *, due_shards: int) -> None:
+    def __init__(self, dynamo: Dynamo, table_name: str, *, shards: Shards) -> None:
         self._dynamo = dynamo
         self._table = Table(dynamo, RUNS, table_name)
-        self._shards = due_shards
+        self._shards = shards
         self._attributes = RunsItem.get_attributes()
 
     def get(self, namespace: str, run_id: str, *, consistent: bool = True) -> Run | Alias | None:
@@ -106,29 +134,104 @@ class RunStore:
         writes += [self._table.put(purge_item(purge, self._shards)) for purge in creation.purges]
         return writes
 
-    def change(self, before: Run, after: Run, item: Write | None = None) -> Changed:
-        """Turn the row that was read into another, together with a log item where one belongs to it.
+    def change(self, before: Run, step: Step, item: Write | None = None) -> Changed:
+        """Turn the row that was read into another, in one transaction with a log item where one belongs to it
+        and with all that stands beside it.
 
         Conditional on the ``rev`` that was read: of two writers that read the same row one wins. Our own
-        ``rev`` or item found standing is this very write, its reply lost (I9).
+        ``rev`` or item found standing is this very write, its reply lost (I9). A step whose row is the one
+        that was read leaves it alone.
         """
+        others = [write for also in step.also for write in self._beside(also)]
+        writes = [] if step.run is before else [self._row_change(before, step.run)]
+        writes += [item] if item is not None else []
+        clash = self._dynamo.write(*writes, *others)
+        if clash is None:
+            return Changed.APPLIED
+        if _is_own(clash.existing[0], [*writes, *others][0], step):
+            return Changed.APPLIED
+        if item is not None and is_own(item, clash.existing[len(writes) - 1]):
+            return Changed.APPLIED
+        if step.run is not before and clash.failed[0]:
+            return Changed.ROW_MOVED
+        if item is not None and clash.failed[len(writes) - 1]:
+            return Changed.SLOT_TAKEN
+        return Changed.OTHER_MOVED
+
+    def settled(self, namespace: str, run_id: str, attempt: int | None = None) -> Settled | None:
+        """The ending of a run's present attempt (None), or of the one named, wherever it stands; None when
+        there is none. Consistent; an expired run's is given too."""
+        row = self.get(namespace, run_id)
+        if not isinstance(row, Run):
+            return None
+        if row.state.terminal and attempt in (None, row.attempt) and row.ending and not row.ending.apart:
+            return Settled(row)
+        raw = self._table.get(
+            run_key(namespace, run_id),
+            settlement_sort(row.birth, row.attempt if attempt is None else attempt),
+            consistent=True,
+        )
+        return None if raw is None else Settled(row, apart_of(RunsItem.from_raw_data(raw)))
+
+    def around(self, namespace: str, run_id: str) -> Around | None:
+        """A run with all that stands beside it: its settlements apart and those that wait for it. One
+        consistent query; None when the run is absent."""
+        raws = list(self._table.query_all(run_key(namespace, run_id), consistent=True))
+        row = next((_decode(raw) for raw in raws if raw["s"]["S"] == ROW), None)
+        if not isinstance(row, Run):
+            return None
+        apart = [
+            apart_of(RunsItem.from_raw_data(raw))
+            for raw in raws
+            if raw["s"]["S"].startswith(f"{SETTLEMENT}#{row.birth}#")
+        ]
+        return Around(row, tuple(apart))
+
+    def endings(
+        self,
+        namespace: str,
+        event: str,
+        shard: int,
+        since: Millis,
+        until: Millis,
+        *,
+        start: str | None,
+        limit: int,
+    ) -> EndingsPage:
+        """One page of the endings of one name in one shard, earliest first, settled from ``since`` to
+        ``until``, both included. ``start`` is the ``more`` of the page before. Eventually consistent."""
+        key = settled_shard(namespace, event, shard)
+        page = self._table.query(
+            key,
+            RunsItem.settled_at.between(since, until),
+            index=SETTLED.name,
+            start=None if start is None else _settled_start(namespace, key, start),
+            limit=limit,
+        )
+        return EndingsPage(
+            tuple(map(_ending_place, page.items)), None if page.more is None else _place(page.more)
+        )
+
+    def _row_change(self, before: Run, after: Run) -> Write:
         actions = changes(
             run_item(before, self._shards).serialize(),
             run_item(after, self._shards).serialize(),
             self._attributes,
         )
-        row = self._table.update(
+        return self._table.update(
             run_key(before.namespace, before.id), ROW, actions, RunsItem.rev == before.rev
         )
-        clash = self._dynamo.write(row) if item is None else self._dynamo.write(row, item)
-        if clash is None:
-            return Changed.APPLIED
-        row_now = clash.existing[0]
-        if row_now is not None and row_now["rv"]["S"] == after.rev:
-            return Changed.APPLIED
-        if item is not None and is_own(item, clash.existing[1]):
-            return Changed.APPLIED
-        return Changed.ROW_MOVED if clash.failed[0] else Changed.SLOT_TAKEN
+
+    def _beside(self, also: object) -> list[Write]:
+        match also:
+            case Keep(apart, over):
+                item = apart_item(apart, self._shards)
+                free = RunsItem.k.does_not_exist()
+                return [self._table.put(item, free if over is None else RunsItem.rev == over)]
+            case Creation():
+                return self.creation_writes(also)
+            case _:
+                raise TypeError(f"nothing is written for {type(also).__name__}")
 
     def due(self, shard: int, until: Millis, *, start: Raw | None = None, limit: int = 100) -> Page:
         """One page of a shard's index entries that were due by ``until``, earliest first."""
@@ -210,3 +313,35 @@ def _decode(raw: Raw) -> Run | Alias:
     if item.alias_of is not None:
         return Alias(item.alias_of, item.birth, item.rev)
     return run_of(item)
+
+
+def _is_own(standing: Raw | None, write: Write, step: Step) -> bool:
+    """Whether the first item of a transaction is there as the transaction writes it."""
+    if standing is None:
+        return False
+    if write.kind == "Put":
+        return bool(standing["rv"] == write.request["Item"]["rv"])
+    return bool(standing["rv"]["S"] == step.run.rev)
+
+
+def _place(raw: Raw) -> str:
+    """A place in the settled index as text: settle time, sort key and run id."""
+    return f"{raw['ea']['N']}|{raw['s']['S']}|{raw['k']['S'].split('#', 1)[1]}"
+
+
+def _settled_start(namespace: str, key: str, place: str) -> Raw:
+    settled_at, sort, run_id = place.split("|", 2)
+    return {
+        "ek": {"S": key},
+        "ea": {"N": settled_at},
+        "s": {"S": sort},
+        "k": {"S": run_key(namespace, run_id)},
+    }
+
+
+def _ending_place(raw: Raw) -> EndingPlace:
+    run_id, sort = raw["k"]["S"].split("#", 1)[1], raw["s"]["S"]
+    if sort == ROW:
+        return EndingPlace(run_id, None, None)
+    _, birth, attempt = sort.split("#")
+    return EndingPlace(run_id, int(attempt), birth)

@@ -50,20 +50,25 @@ it."""
 BY_CONTEXT = IndexSpec("by_context", Key("ck"), Key("lc"))
 """(namespace, context_ref; created_at and id) of the runs that were given one."""
 
+SETTLED = IndexSpec("settled", Key("ek"), Key("ea", "N"))
+"""(namespace, workflow, ending, shard; settle time) of every ending: what healing and republishing go
+over."""
+
 RUNS = TableSpec(
     name="runs",
     hash_key=Key("k"),
     range_key=Key("s"),
-    indexes=(DUE, LISTING, BY_CONTEXT),
+    indexes=(DUE, LISTING, BY_CONTEXT, SETTLED),
     ttl_attribute="ttl",
     stream_view="NEW_AND_OLD_IMAGES",
 )
-"""Run rows, key aliases, purge items."""
+"""Run rows and their settlements, key aliases, waiters, custom events, windows, purge items."""
 
 LOG = TableSpec(name="log", hash_key=Key("k"), range_key=Key("s"))
 """Log items: (namespace, run; birth and slot)."""
 
 CATALOG = TableSpec(name="catalog", hash_key=Key("k"), range_key=Key("s"), ttl_attribute="ttl")
-"""What is known of a namespace: the names of workflows ever started."""
+"""What is known of a namespace: its workflows and their subscriptions, and the names of those ever
+started."""
 
 TABLES = (RUNS, LOG, CATALOG)
