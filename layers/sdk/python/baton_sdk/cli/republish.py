@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from baton_sdk.cli.output import Output
@@ -65,7 +66,7 @@ def republish(
         raise typer.BadParameter("give one RUN, or --workflow and which of its runs", param_hint="RUN")
     total = Republished()
     try:
-        with session.client() as client, _progress(session.out) as show:
+        with session.client() as client, progress(session.out.notes) as show:
             for answer in _answers(client, run_id, workflow, filters):
                 total = total.plus(answer)
                 show(total)
@@ -98,18 +99,20 @@ def counts(total: Republished) -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def _progress(out: Output) -> Iterator[Callable[[Republished], None]]:
-    """A bar on a terminal. How many runs there are is not known before all of them have been gone over."""
-    if out.as_json or not out.notes.is_terminal:
+def progress(console: Console) -> Iterator[Callable[[Republished], None]]:
+    """A bar on a terminal, moved by what is called with the total so far. How many runs there are is not
+    known before all of them have been gone over."""
+    if not console.is_terminal:
         yield lambda _: None
         return
     columns = (SpinnerColumn(), BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=out.notes, transient=True) as progress:
-        task = progress.add_task("republishing", total=None)
-        yield lambda total: progress.update(task, description=_in_short(total))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("republishing", total=None)
+        yield lambda total: bar.update(task, description=in_short(total))
 
 
-def _in_short(total: Republished) -> str:
+def in_short(total: Republished) -> str:
+    """The counts on one line, those that are none left out."""
     return ", ".join(f"{count} {kind}" for kind, count in counts(total) if count or kind == "settled runs")
 
 

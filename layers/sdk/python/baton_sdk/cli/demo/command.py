@@ -25,6 +25,7 @@ def demo(session: Session) -> None:
       baton demo
     """
     from baton_sdk.cli.demo.script import Script  # every other verb starts sooner without it
+    from baton_sdk.cli.demo.stage import Stage
 
     root = checkout()
     console = session.out.notes if session.out.as_json else session.out.console
@@ -32,7 +33,8 @@ def demo(session: Session) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in order, as by Ctrl-C
     with tempfile.TemporaryDirectory(prefix="baton-demo-") as scratch, own_stack(root) as (url, took):
         console.print(Text(f"The local stack serves at {url} after {took:.1f} s", style="bold"))
-        script = Script(console, url, root, Path(scratch))
+        stage = Stage(console, url)
+        script = Script(stage, root, Path(scratch))
         script.play()
     seconds = time.monotonic() - began
     if session.out.as_json:

@@ -1,23 +1,22 @@
-"""The demo's scenes. Each does something real and says what was seen; anything unexpected ends the play."""
+"""A run's life in scenes. Each does something real and says what was seen; anything unexpected ends the
+play."""
 
 from __future__ import annotations
 
 import sys
 import sysconfig
 import threading
-import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from baton_sdk.cli.demo.attached import Exec, Tail, output_lines
+from baton_sdk.cli.demo.stage import Stage
 from baton_sdk.cli.demo.timeline import timeline
 from baton_sdk.cli.dev import stack_environment
-from baton_sdk.client import Client
-from baton_sdk.errors import Fault, NotFound
+from baton_sdk.errors import NotFound
 from baton_sdk.log import Event
 from baton_sdk.retry import RetryPolicy
 
@@ -31,15 +30,16 @@ _NOT_COMPILED = frozenset({"test", "tests", "lib2to3", "idlelib", "turtledemo", 
 
 
 class Script:
-    """Plays against the stack at ``url``; ``root`` is the checkout whose code the runs work on."""
+    """Plays on ``stage``; ``root`` is the checkout whose code the runs work on."""
 
-    def __init__(self, console: Console, url: str, root: Path, scratch: Path) -> None:
-        self._console = console
-        self._url = url
+    def __init__(self, stage: Stage, root: Path, scratch: Path) -> None:
+        self._console = stage.console
+        self._url = stage.url
         self._root = root
         self._scratch = scratch
-        self._client = Client(url)
-        self._mark = uuid.uuid4().hex[:6]
+        self._client = stage.client
+        self._mark = stage.mark
+        self._scene, self._say, self._expect = stage.scene, stage.say, stage.expect
         self._running: list[Exec] = []
         self.results: dict[str, object] = {}
 
@@ -52,7 +52,6 @@ class Script:
         finally:
             for started in self._running:
                 started.stop()
-            self._client.close()
 
     def _start_once(self) -> None:
         self._scene("Start once: ten clients send the same start at the same moment")
@@ -164,17 +163,6 @@ class Script:
     def _expect_whole(self, events: Sequence[Event]) -> None:
         seqs = [event.seq for event in events]
         self._expect(seqs == list(range(len(seqs))), f"events 0 to {len(seqs) - 1}, none missing, none twice")
-
-    def _expect(self, holds: bool, what: str) -> None:
-        if not holds:
-            raise Fault(f"the demo went wrong: expected that {what.strip()}")
-        self._console.print(Text.assemble(("  ✓ ", "green"), what.strip()))
-
-    def _scene(self, title: str) -> None:
-        self._console.print(Text(f"\n{title}", style="bold"))
-
-    def _say(self, text: str) -> None:
-        self._console.print(Text(f"  · {text}", style="cyan"))
 
     def _shower(self) -> Callable[[Event], None]:
         def see(event: Event) -> None:
