@@ -5,10 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from baton.domain.clock import Millis, millis
+from baton.domain.events import Posted
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome, cancelled, timed_out
-from baton.domain.states import Command, Verdict, cell
+from baton.domain.states import Command, State, Verdict, cell
+from baton.domain.waiting import take, time_came, wake
 
 FIRST_PAUSE_SECONDS = 5
 LONGEST_PAUSE_SECONDS = 3600
@@ -16,12 +18,15 @@ MAX_DOUBLINGS = 30
 """Beyond it a pause has long been the longest."""
 
 
-def decide_due(run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: float) -> Outcome | Step | None:
-    """The word on a due run: settle it with an outcome, put it off, or (None) it is not due any more, or it
-    has settled and is the publisher's.
+def decide_due(
+    run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: float, kept: Posted | None = None
+) -> Outcome | Step | None:
+    """The word on a due run: settle it with an outcome, wake it, put it off, or (None) it is not due any
+    more, or it has settled and is the publisher's.
 
     ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of,
-    and an outcome must take its slot and no other.
+    and an outcome must take its slot and no other. ``kept`` is the event that it waits for, if one is there
+    for it to take.
     """
     if run.due_at is None or run.due_at > now or publishers(run):
         return None
@@ -31,7 +36,14 @@ def decide_due(run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: fl
     silent_until = _watchdog_deadline(run, tail)
     if silent_until is not None and silent_until <= now:
         return timed_out(run)
-    later = [at for at in (forced_at, silent_until) if at is not None]
+    until = None
+    if run.state is State.SUSPENDED and run.wait is not None:
+        if kept is not None:
+            return take(run, run.wait, kept, rev=rev, now=now)
+        until = run.wait.until
+        if until is not None and until <= now:
+            return wake(run, time_came(until), rev=rev, now=now)
+    later = [at for at in (forced_at, silent_until, until) if at is not None]
     return Step(replace(run, rev=rev, due_at=min(later, default=None), strikes=0))
 
 

@@ -3,17 +3,18 @@ reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from baton.domain.catalog import Batch, Snapshot, Workflow
 from baton.domain.choosing import Declined, Payload, Unclear, choose
 from baton.domain.clock import Millis, millis
 from baton.domain.expressions import ExpressionFailed, mapped
 from baton.domain.run import TriggeredBy
-from baton.domain.settlement import Delivery, DeliveryState
+from baton.domain.settlement import Delivery, DeliveryState, Settlement
 from baton.domain.starting import HandOff
 from baton.errors import PayloadTooLarge, TryAgain
 from baton.observability import logger
@@ -27,6 +28,7 @@ MAX_REASON = 300
 """Characters of a delivery's reason: it stands in the run's row."""
 
 TOO_DEEP = f"the hand-off is more than {MAX_DEPTH} deep: a cycle of subscriptions ends here"
+ABSENT = "it is not in the catalog, or not subscribed to this now"
 ORPHANED = "orphaned: it is not in the catalog, or not subscribed to this any more"
 
 
@@ -69,6 +71,14 @@ class Deliverer:
         self._catalog = catalog
         self._coalescer = coalescer
 
+    def snapshot(self, namespace: str, event: str, subscribers: Iterable[str]) -> Snapshot:
+        """The catalog to deliver by. It is read anew when it does not know one of the subscribers: whoever
+        settled may have seen a newer one. Raises Unavailable."""
+        at_hand = self._catalog.snapshot(namespace)
+        if all(at_hand.links(event, name) for name in subscribers):
+            return at_hand
+        return self._catalog.snapshot(namespace, fresh=True)
+
     def deliver(
         self, source: Source, snapshot: Snapshot, subscriber: str, payload: Callable[[], Payload]
     ) -> Outcome:
@@ -84,6 +94,14 @@ class Deliverer:
         except Exception:  # noqa: BLE001 - an edge of its own: the other subscribers get theirs
             logger.exception("a delivery failed", event=source.event, subscriber=subscriber)
             return self._owed(subscriber, "an internal fault; see the logs")
+
+    def fired(self, namespace: str, settlement: Settlement) -> list[Delivery]:
+        """The coalesced deliveries whose window has fired since: nothing is buffered for them any more."""
+        return [
+            replace(each, buffered=False)
+            for each in settlement.deliveries
+            if each.buffered and each.run_id and self._context.runs.get(namespace, each.run_id) is not None
+        ]
 
     def _deliver(
         self, source: Source, snapshot: Snapshot, subscriber: str, payload: Callable[[], Payload]
@@ -144,7 +162,7 @@ class Deliverer:
         over_at = since + millis(self._context.settings.orphan_seconds)
         if over_at <= self._context.clock.now():
             return self._not_started(source, subscriber, DeliveryState.FAILED, ORPHANED)
-        return self._owed(subscriber, "it is not in the catalog, or not subscribed to this now", over_at)
+        return self._owed(subscriber, ABSENT, min(over_at, self._context.clock.now() + millis(60)))
 
     def _not_started(
         self, source: Source, subscriber: str, state: DeliveryState, reason: str | None

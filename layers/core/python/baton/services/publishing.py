@@ -8,6 +8,7 @@ the same: what was started is found under its id.
 from __future__ import annotations
 
 from functools import cache, partial
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -57,6 +58,13 @@ class Published(msgspec.Struct, frozen=True):
     standing: tuple[Delivery, ...] = ()
 
 
+class Wakes(Protocol):
+    """Who wakes those that waited for an attempt that has settled."""
+
+    def wake_all(self, settled: Settled) -> bool:
+        """Whether nobody waits for it any more. Nothing is raised."""
+
+
 class Publisher:
     """Where endings are delivered."""
 
@@ -67,12 +75,14 @@ class Publisher:
         details: Details,
         deliverer: Deliverer,
         announcer: Announcer,
+        waits: Wakes,
     ) -> None:
         self._context = context
         self._catalog = catalog
         self._details = details
         self._deliverer = deliverer
         self._announcer = announcer
+        self._waits = waits
 
     def publish_item(self, key: str, sort: str) -> None:
         """Publish what an announced item of the runs table owes: a run's row, or a settlement of its own."""
@@ -104,9 +114,10 @@ class Publisher:
                 if announced:
                     self._announcer.ended(settled, payload)
                 return Published()
-            snapshot = self._catalog.snapshot(namespace)
-            settlement = _resolved(settled, snapshot)
+            awake = settled.settlement.waiters == 0 or self._waits.wake_all(settled)
+            settlement = self._resolved(settled, awake=awake)
             names = _wanted(settlement, wish)
+            snapshot = self._deliverer.snapshot(namespace, settled.event, names)
             for name in names:
                 if name not in tried:
                     tried[name] = self._deliverer.deliver(settled, snapshot, name, payload)
@@ -149,12 +160,21 @@ class Publisher:
         output, error = self._details.ending(settled.run, settled.ending)
         return Payload.of(ending_payload(settled, output, error))
 
+    def _resolved(self, settled: Settled, *, awake: bool) -> Settlement:
+        """The settlement with whom it owes, where settling could not read that; ``awake``: nobody waits for
+        it any more."""
+        settlement = settled.settlement if not awake else replace(settled.settlement, waiters=0)
+        if not settlement.unresolved:
+            return settlement
+        snapshot = self._catalog.snapshot(settled.namespace)
+        return replace(settlement, unresolved=False).owing(snapshot.subscribers_of(settled.event))
+
     def _recorded(
         self, settled: Settled, before: Settlement, snapshot: Snapshot, outcomes: tuple[Outcome, ...]
     ) -> Step:
         """The write that moves the delivered from what is owed; who could not be delivered to is owed."""
         context = self._context
-        fired = self._fired(settled.namespace, before)
+        fired = self._deliverer.fired(settled.namespace, before)
         made = [outcome.delivery for outcome in outcomes if outcome.delivery is not None]
         left = [outcome for outcome in outcomes if outcome.delivery is None]
         after = before.delivered([*fired, *made])
@@ -167,25 +187,9 @@ class Publisher:
             retention_seconds=context.retention_seconds(snapshot, settled.run.workflow),
         )
 
-    def _fired(self, namespace: str, settlement: Settlement) -> list[Delivery]:
-        """The coalesced deliveries whose window has fired since: nothing is buffered for them any more."""
-        return [
-            replace(each, buffered=False)
-            for each in settlement.deliveries
-            if each.buffered and each.run_id and self._context.runs.get(namespace, each.run_id) is not None
-        ]
-
 
 def _anything(settled: Settled, wish: Wish) -> bool:
     return settled.settlement.holding or wish.also != () or wish.again
-
-
-def _resolved(settled: Settled, snapshot: Snapshot) -> Settlement:
-    """The settlement with whom it owes, where settling could not read that."""
-    settlement = settled.settlement
-    if not settlement.unresolved:
-        return settlement
-    return replace(settlement, unresolved=False).owing(snapshot.subscribers_of(settled.event))
 
 
 def _wanted(settlement: Settlement, wish: Wish) -> tuple[str, ...]:

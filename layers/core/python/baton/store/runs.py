@@ -10,9 +10,12 @@ import msgspec
 from pynamodb.expressions.condition import Condition
 
 from baton.domain.clock import Millis
+from baton.domain.events import CountWoken, Take
 from baton.domain.handoff import Apart, Keep, Settled
 from baton.domain.run import Run, Step
 from baton.domain.starting import Alias
+from baton.domain.waiting import ChangeRow, DropWaiter, PutWaiter, Waiter
+from baton.store import events
 from baton.store.apart import SETTLEMENT, apart_item, apart_of, settlement_sort
 from baton.store.due import DuePurge
 from baton.store.dynamo import Dynamo, Page, Raw, Table, Write, changes
@@ -33,6 +36,7 @@ from baton.store.rows import (
     workflow_key,
 )
 from baton.store.schema import BY_CONTEXT, DUE, LISTING, RUNS, SETTLED
+from baton.store.waiters import WAITER, waiter_item, waiter_keys, waiter_of
 
 
 class Changed(Enum):
@@ -68,10 +72,11 @@ class Listed(NamedTuple):
 
 
 class Around(NamedTuple):
-    """A run, and its settlements in items of their own."""
+    """A run, its settlements in items of their own, and who waits for it."""
 
     run: Run
     apart: tuple[Apart, ...]
+    waiters: tuple[Waiter, ...]
 
 
 class EndingPlace(NamedTuple):
@@ -185,7 +190,8 @@ class RunStore:
             for raw in raws
             if raw["s"]["S"].startswith(f"{SETTLEMENT}#{row.birth}#")
         ]
-        return Around(row, tuple(apart))
+        waiters = [waiter_of(raw) for raw in raws if raw["s"]["S"].startswith(WAITER)]
+        return Around(row, tuple(apart), tuple(waiters))
 
     def endings(
         self,
@@ -230,6 +236,16 @@ class RunStore:
                 return [self._table.put(item, free if over is None else RunsItem.rev == over)]
             case Creation():
                 return self.creation_writes(also)
+            case PutWaiter(waiter):
+                return [self._table.put(waiter_item(waiter))]
+            case DropWaiter(waiter):
+                return [self._table.delete(*waiter_keys(waiter))]
+            case ChangeRow(before, after):
+                return [self._row_change(before, after)]
+            case CountWoken():
+                return events.count_woken(self._table, also)
+            case Take():
+                return events.take(self._table, also)
             case _:
                 raise TypeError(f"nothing is written for {type(also).__name__}")
 

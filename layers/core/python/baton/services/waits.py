@@ -1,0 +1,206 @@
+"""Waits: runs that suspend until a time, a run's settling or an event, and what wakes them: once each,
+whoever comes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from baton.domain.clock import millis
+from baton.domain.events import CountWoken, Posted
+from baton.domain.handoff import Settled
+from baton.domain.log import Tail
+from baton.domain.run import Run, Step
+from baton.domain.states import State
+from baton.domain.waiting import (
+    DropWaiter,
+    Suspend,
+    Waiter,
+    Why,
+    decide_suspend,
+    event_came,
+    follow,
+    run_settled,
+    suspended_by,
+    take,
+    waiter_on_event,
+    waits_as,
+    wake,
+)
+from baton.errors import InvalidRequest, NotFound, TryAgain
+from baton.observability import logger
+from baton.services.context import Context
+from baton.services.details import Details, InputReader, RunDetail
+from baton.services.lookup import Lookup
+from baton.services.performing import Performed, Performer
+from baton.store.rows import ROW, run_key
+
+MAX_LINKS = 1_000
+"""Runs continued as new that are gone over to find the one that goes on."""
+
+
+class Waits:
+    """Where runs begin to wait, and where they are woken."""
+
+    def __init__(self, context: Context, lookup: Lookup, performer: Performer, details: Details) -> None:
+        self._context = context
+        self._lookup = lookup
+        self._performer = performer
+        self._details = details
+
+    def suspend(self, namespace: str, run_id: str, command: Suspend) -> RunDetail:
+        """Let a running run wait. What it waits for may have come already, or comes meanwhile: it is woken
+        then, in whatever order the two meet.
+
+        A repeat with the same key after a lost reply suspends nothing anew, also when the run was woken
+        since. Raises NotFound (the run, or the one to wait for), InvalidRequest, LeaseLost, RunTerminal,
+        InFlight and IdempotencyMismatch.
+        """
+        if command.run_id == run_id:
+            raise InvalidRequest.at(["body", "run"], "a run can't wait for itself")
+        context = self._context
+
+        def decide(run: Run, _tail: Tail) -> Step | None:
+            if suspended_by(run, command):
+                return None
+            now = context.clock.now()
+            return decide_suspend(
+                run,
+                command,
+                target=None if command.run_id is None else self._target(namespace, command.run_id),
+                wait_id=context.nonce(),
+                rev=context.nonce(),
+                now=now,
+                look_at=now + millis(context.settings.publish_grace_seconds),
+            )
+
+        reader = InputReader(self._details)
+        hint = self._lookup.recall(namespace, run_id, None)
+        done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader)
+        done = self._taken(done) or done
+        if done.run.wait is not None and done.run.wait.until is not None:
+            context.timers.hint((run_key(namespace, run_id), ROW), done.run.wait.until)
+        return self._details.after(done.run, done.tail, input_=reader.input)
+
+    def wake_all(self, settled: Settled) -> bool:
+        """Wake everyone that waited for an attempt that has settled, or let them wait for the run that
+        continues it: whether nobody waits for it any more.
+
+        It may be done by several at once, and again after a death: each is woken once. Nothing is raised: a
+        run that could not be woken now is left to the next publisher.
+        """
+        done = True
+        try:
+            for waiter in self._context.waiters.of_run(settled.namespace, settled.run.id):
+                if (waiter.birth, waiter.attempt) == (settled.run.birth, settled.attempt):
+                    done = self._tried(waiter, settled) and done
+        except TryAgain as trouble:
+            logger.warning("who waits can't be read", run=settled.run.id, reason=trouble.detail)
+            return False
+        return done
+
+    def wake_by(self, posted: Posted) -> tuple[bool, int]:
+        """Wake everyone that waits for an event now: whether all that were there are awake, and how many
+        there were. Those that it wakes are counted with the event. As ``wake_all``, otherwise."""
+        done, met = True, 0
+        try:
+            for waiter in self._context.waiters.of_event(posted.namespace, posted.name):
+                met += 1
+                done = self._tried(waiter, posted) and done
+        except TryAgain as trouble:
+            logger.warning("who waits can't be read", event=posted.name, reason=trouble.detail)
+            return False, met
+        return done, met
+
+    def kept_for(self, run: Run) -> Posted | None:
+        """The event that a run waits for, if one is kept for it: the oldest. Consistent."""
+        wait = run.wait
+        if run.state is not State.SUSPENDED or wait is None or wait.event is None:
+            return None
+        events = self._context.events
+        for key in events.open(run.namespace, wait.event, self._context.clock.now()):
+            posted = events.get(key)
+            if posted is not None:
+                return posted
+        return None
+
+    def _taken(self, suspended: Performed[Any]) -> Performed[Any] | None:
+        """What became of a run that has just come to wait, if an event was kept for it. Should the store be
+        in trouble, the sweep looks again."""
+        context, wait = self._context, suspended.run.wait
+
+        def decide(run: Run, _tail: Tail) -> Step | None:
+            if wait is None or not waits_as(run, waiter_on_event(run, wait)):
+                return None
+            kept = self.kept_for(run)
+            if kept is None:
+                return None
+            return take(run, wait, kept, rev=context.nonce(), now=context.clock.now())
+
+        try:
+            if self.kept_for(suspended.run) is None:
+                return None
+            return self._performer.perform(suspended.run.namespace, suspended.run.id, decide)
+        except TryAgain as trouble:
+            logger.warning("a kept event was left to the sweep", run=suspended.run.id, reason=trouble.detail)
+            return None
+
+    def _tried(self, waiter: Waiter, what: Settled | Posted) -> bool:
+        """Whether a waiter is awake now, or waits no more, or elsewhere."""
+        try:
+            self._wake(waiter, what)
+        except TryAgain as trouble:
+            logger.warning("a run was not woken", run=waiter.run_id, reason=trouble.detail)
+            return False
+        return True
+
+    def _wake(self, waiter: Waiter, what: Settled | Posted) -> None:
+        """Wake one run, unless it waits no more under this wait: then the waiter is a left-over, and goes."""
+
+        def decide(run: Run, _tail: Tail) -> Step | None:
+            if not waits_as(run, waiter):
+                return None
+            if isinstance(what, Posted):
+                counted = CountWoken(what, self._context.nonce())
+                return self._woken(run, waiter, event_came(what), counted)
+            return self._settled_or_followed(run, waiter, what)
+
+        try:
+            changed = self._performer.perform(waiter.namespace, waiter.run_id, decide).changed
+        except NotFound:
+            changed = False
+        if not changed:
+            self._context.waiters.drop(waiter)
+
+    def _settled_or_followed(self, run: Run, waiter: Waiter, settled: Settled) -> Step:
+        """Woken by the settling, or moved along to the run that goes on in its place."""
+        last, state = settled.run.id, settled.state
+        goes_on = settled.run.continued_as if settled.attempt == settled.run.attempt else None
+        successor = None if goes_on is None else self._last_of_chain(settled.namespace, goes_on)
+        if successor is not None and run.wait is not None:
+            if not successor.state.terminal:
+                return follow(run, run.wait, waiter, successor, rev=self._context.nonce())
+            last, state = successor.id, successor.state
+        return self._woken(run, waiter, run_settled(last, state))
+
+    def _woken(self, run: Run, waiter: Waiter, why: Why, *also: Any) -> Step:
+        context = self._context
+        return wake(run, why, rev=context.nonce(), now=context.clock.now(), also=(DropWaiter(waiter), *also))
+
+    def _target(self, namespace: str, run_id: str) -> Run:
+        """The run to wait for: the one named, or the one that goes on in its place. Raises NotFound."""
+        last = self._last_of_chain(namespace, run_id)
+        if last is None or last.expired(self._context.clock.now()):
+            raise NotFound(f"no run {run_id!r} here to wait for")
+        return last
+
+    def _last_of_chain(self, namespace: str, run_id: str) -> Run | None:
+        """The run that continues all that were continued from ``run_id`` on. None where one of them is gone,
+        or they are too many."""
+        for _ in range(MAX_LINKS):
+            run = self._context.runs.get(namespace, run_id)
+            if not isinstance(run, Run):
+                return None
+            if run.continued_as is None:
+                return run
+            run_id = run.continued_as
+        return None
