@@ -1,8 +1,9 @@
 """What must hold whatever died: read from the tables themselves, and then as a stranger to them would.
 
 I1 settled once per attempt. I2 the log gapless and immutable, `end` last, what was acknowledged in it once.
-I7 one key, one run. And that the due index, the expiry and the purges fit the rows. I6, I9 and the rest of I7
-are judged by the scenarios, which know what was asked.
+I3 and I4: what is owed is marked, and what was delivered stands. I7 one key, one run. And that the due index,
+the expiry and the purges fit the rows. I6, I9 and the rest of I7 are judged by the scenarios, which know what
+was asked.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import Any
 
 import msgspec
 
+from baton.domain.handoff import Apart, Settled
 from baton.domain.log import Entry, ProducerState, unpack
 from baton.domain.run import Run
+from baton.domain.settlement import DeliveryState
 from baton.domain.starting import Alias
 from baton.errors import NotFound
 from baton.store import runs as run_rows
+from baton.store.apart import SETTLEMENT, apart_of
 from baton.store.log import LogItem, _item
-from baton.store.rows import ROW, Purge, RunsItem, purge_of
+from baton.store.rows import PURGE, ROW, Purge, RunsItem, purge_of
 from tests.faults.world import Container, World
 
 Life = tuple[str, str]
@@ -33,7 +37,11 @@ class Facts:
 
     runs: dict[str, Run] = field(default_factory=dict)
     aliases: dict[str, Alias] = field(default_factory=dict)
+    apart: dict[str, list[Apart]] = field(default_factory=lambda: defaultdict(list))
+    """Settlements in items of their own, by run."""
     purges: list[Purge] = field(default_factory=list)
+    others: list[dict[str, Any]] = field(default_factory=list)
+    """Items of other kinds as DynamoDB holds them: whoever stores one teaches this module what must hold."""
     logs: dict[Life, list[LogItem]] = field(default_factory=lambda: defaultdict(list))
     raw: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Rows of runs as DynamoDB holds them."""
@@ -43,9 +51,15 @@ def facts(world: World) -> Facts:
     """Read the tables past the product's services."""
     found = Facts()
     for raw in world.house.scan(world.settings.runs_table):
-        run_id = raw["k"]["S"].split("#")[1]
-        if raw["s"]["S"] != ROW:
+        run_id, sort = raw["k"]["S"].split("#")[1], raw["s"]["S"]
+        if sort == PURGE:
             found.purges.append(purge_of(RunsItem.from_raw_data(raw)))
+            continue
+        if sort.startswith(SETTLEMENT):
+            found.apart[run_id].append(apart_of(RunsItem.from_raw_data(raw)))
+            continue
+        if sort != ROW:
+            found.others.append(raw)
             continue
         row = run_rows._decode(raw)
         if isinstance(row, Alias):
@@ -71,6 +85,7 @@ def check(world: World, *, as_read: bool = False) -> Facts:
         check_log(found.logs.get((run_id, run.birth), []), first=0 if run.input_in_log else 1)
         check_settled_once(run, found.logs.get((run_id, run.birth), []))
         check_due(run, found.raw[run_id], found.logs.get((run_id, run.birth), []), world)
+        check_marked(run, [each for each in found.apart[run_id] if each.birth == run.birth], found)
     check_lives(found)
     check_said(world, found)
     if as_read:
@@ -133,11 +148,12 @@ def check_settled_once(run: Run, items: Sequence[LogItem]) -> None:
 
 
 def check_due(run: Run, raw: dict[str, Any], items: Sequence[LogItem], world: World) -> None:
-    """A run that something must happen to is in the due index, no later than that; a settled one expires."""
+    """A run that something must happen to is in the due index, no later than that; a settled one expires,
+    unless something keeps it (I5)."""
     assert (run.due_at is not None) == ("dk" in raw) == ("du" in raw)
-    assert (run.expires_at is not None) == run.state.terminal == ("ttl" in raw)
+    assert (run.expires_at is not None) == (run.state.terminal and not run.kept) == ("ttl" in raw)
     if run.state.terminal:
-        assert run.due_at is None, f"settled and due: {run}"
+        assert (run.due_at is not None) == run.settlement.holding, f"kept and never looked at, or due: {run}"
         return
     heard = max([run.started_at or run.created_at] + [item.ts for item in items])
     needs = [run.watched_until(heard)]
@@ -147,6 +163,29 @@ def check_due(run: Run, raw: dict[str, Any], items: Sequence[LogItem], world: Wo
     if deadlines:
         assert run.due_at is not None, f"nobody will ever look at {run}"
         assert run.due_at <= min(deadlines)
+
+
+def check_marked(run: Run, apart: Sequence[Apart], found: Facts) -> None:
+    """I4: the marker is there exactly as long as something is owed; I3: what was started once is there once,
+    and says what started it."""
+    assert run.apart == sum(each.settlement.holding for each in apart), (run, apart)
+    assert {each.attempt for each in apart} | {run.attempt} <= set(range(1, run.attempt + 1))
+    endings = [Settled(run, each) for each in apart]
+    if run.ending is not None and not run.ending.apart:
+        endings.append(Settled(run))
+    assert len({ending.attempt for ending in endings}) == len(endings), "an attempt's ending stands twice"
+    for each in apart:
+        assert (each.due_at is not None) == each.settlement.holding, each
+    for ending in endings:
+        settlement = ending.settlement
+        assert len({each.subscriber for each in settlement.deliveries}) == len(settlement.deliveries)
+        for delivery in settlement.deliveries:
+            if delivery.state is DeliveryState.STARTED:
+                started = found.runs.get(ending.started_id(delivery.subscriber))
+                assert started is not None, f"delivered and not started: {delivery}"
+                assert started.workflow == delivery.subscriber
+                assert started.triggered_by == ending.trigger
+                assert started.depth == run.depth + 1
 
 
 def check_lives(found: Facts) -> None:
@@ -202,7 +241,10 @@ def check_quiet(world: World) -> None:
     now = world.clock.now()
     assert not found.purges
     for run in found.runs.values():
-        assert run.state.terminal or run.due_at is None or run.due_at > now, run
+        assert run.due_at is None or run.due_at > now, run
+        assert not run.settlement.marked, f"still owed, unresolved or waiting: {run}"
+    for each in (apart for some in found.apart.values() for apart in some):
+        assert not each.settlement.marked, f"still owed, unresolved or waiting: {each}"
     for run_id, alias in found.aliases.items():
         target = found.runs.get(alias.run_id)
         assert target is not None, f"alias {run_id} leads nowhere"
