@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
 from botocore.exceptions import ConnectionClosedError
@@ -114,6 +115,7 @@ class Seam:
         connection._make_api_call = self._call
         dynamo: Any = runtime.dynamo
         dynamo.together = self._together
+        dynamo.begin = _begin
 
     def _call(self, operation: str, request: dict[str, Any]) -> Answer:
         call = Call(operation, request)
@@ -137,6 +139,16 @@ class Seam:
         finally:
             self.pairs += any(call.writes for call in self.calls[before:])
         return mine, other
+
+
+def _begin(call: Callable[[], A]) -> Future[A]:
+    # What is begun beside is done at once, so that it can be counted. A death of it is the process's.
+    begun: Future[A] = Future()
+    try:
+        begun.set_result(call())
+    except Exception as trouble:  # noqa: BLE001 - it is whoever asks for the result that is told
+        begun.set_exception(trouble)
+    return begun
 
 
 def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:

@@ -27,6 +27,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     due_shards: int = 8
     settled_shards: int = 4
+    catalog_seconds: float = 5
+    """How old a catalog may be that a container decides by."""
+    catalog_patience_seconds: float = 0.25
+    """How long a settle waits for a catalog that is being read, beyond what it does meanwhile."""
     retention_seconds: float = 30 * 24 * 3600
     cancel_grace_seconds: float = 60
     publish_grace_seconds: float = 30
@@ -44,7 +48,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sse_window_seconds: float = 55
     sse_comment_seconds: float = 15
     sweep_seconds: float = 40
-    """How long one sweep may work before it leaves the rest to the next."""
+    """How long one sweep, or one healing, may work before it leaves the rest to the next."""
+    heal_grace_seconds: float = 120
+    """After a subscription changed, until no container settles by an older catalog: they keep what they read
+    for seconds, and their clocks are not alike."""
+    republish_seconds: float = 20
+    """How long one call of a republish may work before it hands back a token."""
 
     def __post_init__(self) -> None:
         if not self.signing_keys or not all(self.signing_keys):

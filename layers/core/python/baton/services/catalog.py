@@ -1,29 +1,73 @@
-"""INTERIM of the lead until the catalog's own is here: replace this file whole."""
+"""The catalog as a container sees it: read when it is old, by one for all who ask at once."""
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as NotInTime
+from threading import Lock
+
 from baton.domain.catalog import Snapshot
-from baton.domain.clock import Millis
+from baton.domain.clock import Millis, millis
+from baton.errors import Unavailable
+from baton.observability import logger
 from baton.services.context import Context
+
+RETRY_AFTER = 1_000
+"""Milliseconds before a catalog that could not be read is asked for again by who can do without."""
+
+MAX_REMEMBERED = 256
 
 
 class Catalog:
-    """An empty catalog."""
+    """Snapshots of namespaces' catalogs, at most ``catalog_seconds`` old."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._reads: dict[str, tuple[Millis, Future[Snapshot]]] = {}
+        self._lock = Lock()
 
     def prepare(self, namespace: str) -> None:
-        """Nothing."""
+        """Have the catalog read beside what the caller does, if it is old. Never raises."""
+        self._read(namespace, patient=True)
 
     def at_hand(self, namespace: str) -> Snapshot | None:
-        """Nothing."""
-        return Snapshot(namespace=namespace, read_at=0)
+        """The catalog that ``prepare`` has had read; None when it could not be, or not soon enough. Never
+        raises, and waits ``catalog_patience_seconds`` at most."""
+        try:
+            return self._read(namespace, patient=True).result(self._context.settings.catalog_patience_seconds)
+        except (Exception, CancelledError, NotInTime) as trouble:  # noqa: BLE001 - a settle goes on without
+            logger.warning("the catalog is not at hand", namespace=namespace, reason=repr(trouble))
+            return None
 
     def snapshot(self, namespace: str, *, fresh: bool = False) -> Snapshot:
-        """Nothing."""
-        return Snapshot(namespace=namespace, read_at=0)
+        """The catalog, read now if it is old, or ``fresh``. Raises Unavailable."""
+        try:
+            return self._read(namespace, fresh=fresh).result()
+        except CancelledError as exc:
+            raise Unavailable("the catalog can't be read") from exc
 
     def gone_since(self, namespace: str, workflow: str) -> Millis | None:
-        """Nothing."""
-        return None
+        """When a workflow left the catalog, as far as that is remembered; None: it never was there, or is.
+        Raises Unavailable."""
+        return self._context.catalog.gone_since(namespace, workflow)
+
+    def _read(self, namespace: str, *, fresh: bool = False, patient: bool = False) -> Future[Snapshot]:
+        """The newest read, under way or done, of those that serve; else one that begins now."""
+        now = self._context.clock.now()
+        with self._lock:
+            began, read = self._reads.get(namespace, (0, None))
+            if read is not None and not fresh:  # one under way may have looked before the change in question
+                failed = read.done() and read.exception() is not None
+                lasts = millis(self._context.settings.catalog_seconds)
+                if now - began < ((RETRY_AFTER if patient else 0) if failed else lasts):
+                    return read
+            read = self._context.dynamo.begin(lambda: self._load(namespace, now))
+            if len(self._reads) >= MAX_REMEMBERED:
+                self._reads.clear()
+            self._reads[namespace] = (now, read)
+            return read
+
+    def _load(self, namespace: str, read_at: Millis) -> Snapshot:
+        return Snapshot(
+            namespace=namespace, read_at=read_at, workflows=self._context.catalog.workflows(namespace)
+        )

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.models import Model
 
+from baton.domain.catalog import Workflow
 from baton.domain.clock import Millis
 from baton.store.dynamo import Dynamo, Table
 from baton.store.schema import CATALOG
 
 _NAME = "name#"
+_WORKFLOW = "wf#"
+_GONE = "gone#"
+
+_workflows = msgspec.json.Decoder(Workflow)
 MAX_REMEMBERED = 10_000
 
 
@@ -19,6 +25,8 @@ class CatalogRow(Model):
     k = UnicodeAttribute(hash_key=True)
     s = UnicodeAttribute(range_key=True)
     since = NumberAttribute(attr_name="t")
+    document = UnicodeAttribute(attr_name="d", null=True)
+    """A registered workflow, as JSON."""
 
 
 class CatalogStore:
@@ -41,6 +49,16 @@ class CatalogStore:
         if len(self._noted) >= MAX_REMEMBERED:
             self._noted.clear()
         self._noted.add((namespace, workflow))
+
+    def workflows(self, namespace: str) -> list[Workflow]:
+        """The registered workflows, by name. Eventually consistent."""
+        rows = self._table.query_all(namespace, CatalogRow.s.startswith(_WORKFLOW))
+        return [_workflows.decode(raw["d"]["S"]) for raw in rows]
+
+    def gone_since(self, namespace: str, workflow: str) -> Millis | None:
+        """When a workflow that is not registered was deleted, as far as that is remembered."""
+        raw = self._table.get(namespace, _GONE + workflow, consistent=True)
+        return None if raw is None else int(raw["t"]["N"])
 
     def workflow_names(self, namespace: str) -> list[str]:
         """Every workflow ever started here, sorted."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -121,6 +121,10 @@ class Dynamo:
         if other is not None:
             raise other
         return mine, later.result()
+
+    def begin(self, call: Callable[[], A]) -> Future[A]:
+        """The call, under way beside the caller's own."""
+        return self._pool.submit(call)
 
     def pause(self) -> None:
         """Stand back a little before asking for what a batch left over."""
