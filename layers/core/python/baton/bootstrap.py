@@ -27,21 +27,30 @@ from baton.services.context import Context
 from baton.services.control import Control
 from baton.services.delivering import Deliverer
 from baton.services.details import Details
+from baton.services.endings import Endings
+from baton.services.events import Events
 from baton.services.finishes import Finishes
+from baton.services.heal import Heal
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
 from baton.services.publishing import Publisher
+from baton.services.rehearsing import rehearsing
+from baton.services.republish import Republisher
 from baton.services.runs import Runs
 from baton.services.runtime import Runtime
 from baton.services.starts import Starts
 from baton.services.streams import Streams
 from baton.services.surroundings import Views
 from baton.services.sweep import Sweep
+from baton.services.waits import Waits
 from baton.store.catalog import CatalogStore
+from baton.store.due import DueStore
 from baton.store.dynamo import Dynamo
+from baton.store.events import EventStore
 from baton.store.log import LogStore
 from baton.store.rows import Shards
 from baton.store.runs import RunStore
+from baton.store.waiters import WaiterStore
 from baton.store.windows import WindowStore
 
 __all__ = ["Runtime", "SystemClock", "build", "install", "installed", "runtime"]
@@ -78,9 +87,17 @@ def build(
         runs=RunStore(
             dynamo, settings.runs_table, shards=Shards(settings.due_shards, settings.settled_shards)
         ),
+        due=DueStore(dynamo, settings.runs_table),
         log=LogStore(dynamo, settings.log_table),
         catalog=CatalogStore(dynamo, settings.catalog_table),
         windows=WindowStore(dynamo, settings.runs_table, due_shards=settings.due_shards),
+        waiters=WaiterStore(dynamo, settings.runs_table),
+        events=EventStore(
+            dynamo,
+            settings.runs_table,
+            due_shards=settings.due_shards,
+            retention_seconds=settings.retention_seconds,
+        ),
         entropy=secrets.token_bytes if seed is None else rng.randbytes,
         jitter=rng.random,
         bus=Bus(settings.events_bus, region=settings.region, sleep=clock.sleep, jitter=rng.random),
@@ -94,6 +111,10 @@ def build(
     coalescer = Coalescer(context)
     announcer = Announcer(context.bus)
     deliverer = Deliverer(context, catalog, coalescer)
+    waits = Waits(context, lookup, performer, details)
+    publisher = Publisher(context, catalog, details, deliverer, announcer, waits)
+    rehearsal = rehearsing(context, catalog, details)
+    endings = Endings(context)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -105,11 +126,15 @@ def build(
         control=Control(context, lookup, performer, details),
         runs=Runs(context, lookup, performer, details),
         views=Views(context, lookup, details, catalog),
-        sweep=Sweep(context, performer),
+        sweep=Sweep(context, performer, publisher, coalescer),
+        heal=Heal(context, catalog, endings, publisher),
+        republisher=Republisher(context, catalog, endings, publisher, rehearsal),
         catalog=catalog,
         coalescer=coalescer,
+        waits=waits,
+        events=Events(context, catalog, deliverer, waits),
         announcer=announcer,
-        publisher=Publisher(context, catalog, details, deliverer, announcer),
+        publisher=publisher,
     )
 
 

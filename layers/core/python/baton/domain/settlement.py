@@ -26,6 +26,9 @@ class DeliveryState(StrEnum):
     FAILED = "failed"
 
 
+REACHED = (DeliveryState.STARTED, DeliveryState.COALESCED)
+
+
 class Delivery(msgspec.Struct, frozen=True, array_like=True):
     """What became of one owed subscriber. ``run_id`` is that of a coalesced one's window; a started run's id
     is derived. ``buffered``: its input stood in an open window when this was last looked at."""
@@ -80,6 +83,11 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     def delivery(self, subscriber: str) -> Delivery | None:
         """What became of ``subscriber``, if anything did."""
         return next((each for each in self.deliveries if each.subscriber == subscriber), None)
+
+    def reached(self, subscriber: str) -> bool:
+        """Whether ``subscriber`` has got it: a run was started for it, or its input joined a window."""
+        delivery = self.delivery(subscriber)
+        return delivery is not None and delivery.state in REACHED
 
     def owing(self, subscribers: Iterable[str]) -> Settlement:
         """This, with ``subscribers`` owed (again) as well."""

@@ -13,9 +13,12 @@ from baton.outbound.bus import Bus
 from baton.outbound.invoke import Onward
 from baton.outbound.timers import Timers
 from baton.store.catalog import CatalogStore
+from baton.store.due import DueStore
 from baton.store.dynamo import Dynamo
+from baton.store.events import EventStore
 from baton.store.log import LogStore
 from baton.store.runs import RunStore
+from baton.store.waiters import WaiterStore
 from baton.store.windows import WindowStore
 
 
@@ -31,9 +34,12 @@ class Context:
     clock: Clock
     dynamo: Dynamo
     runs: RunStore
+    due: DueStore
     log: LogStore
     catalog: CatalogStore
     windows: WindowStore
+    waiters: WaiterStore
+    events: EventStore
     entropy: Callable[[int], bytes]
     jitter: Callable[[], float]
     bus: Bus

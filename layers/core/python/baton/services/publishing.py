@@ -7,6 +7,7 @@ the same: what was started is found under its id.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, partial
 from typing import Protocol
 
@@ -131,6 +132,34 @@ class Publisher:
             self._context.stand_back(round_)
             settled = self._read(namespace, run_id, settled.attempt)
         raise Unavailable("the run changes faster than its ending can be published")
+
+    def owe(self, namespace: str, run_id: str, attempt: int, subscribers: Iterable[str]) -> tuple[str, ...]:
+        """Have the ending of ``attempt`` owed to ``subscribers`` (again), for a publisher to come: those that
+        it is owed to then, without the ones that have got it.
+
+        The live publisher is called, and the sweep looks in any case. Raises Unavailable: then it is not
+        known whether it is owed.
+        """
+        context = self._context
+        for round_ in range(ROUNDS):
+            settled = self._read(namespace, run_id, attempt)
+            if settled is None:
+                return ()
+            standing = settled.settlement
+            names = tuple(name for name in subscribers if not standing.reached(name))
+            if not names or standing.unresolved or set(names) <= set(standing.owed):
+                return names
+            step = settled.recorded(
+                standing.owing(names),
+                rev=context.nonce(),
+                look_at=context.clock.now() + millis(context.settings.publish_grace_seconds),
+                retention_seconds=context.settings.retention_seconds,
+                announce=True,
+            )
+            if context.runs.change(settled.run, step) is Changed.APPLIED:
+                return names
+            context.stand_back(round_)
+        raise Unavailable("the run changes faster than its ending can be owed")
 
     def _read(self, namespace: str, run_id: str, attempt: int | None) -> Settled | None:
         settled = self._context.runs.settled(namespace, run_id, attempt)

@@ -11,13 +11,17 @@ from baton.services.appends import Appends
 from baton.services.catalog import Catalog
 from baton.services.coalescing import Coalescer
 from baton.services.control import Control
+from baton.services.events import Events
 from baton.services.finishes import Finishes
+from baton.services.heal import Heal
 from baton.services.publishing import Publisher
+from baton.services.republish import Republisher
 from baton.services.runs import Runs
 from baton.services.starts import Starts
 from baton.services.streams import Streams
 from baton.services.surroundings import Views
 from baton.services.sweep import Sweep
+from baton.services.waits import Waits
 from baton.store.dynamo import Dynamo
 
 
@@ -36,7 +40,11 @@ class Runtime:
     runs: Runs
     views: Views
     sweep: Sweep
+    heal: Heal
+    republisher: Republisher
     catalog: Catalog
     coalescer: Coalescer
+    waits: Waits
+    events: Events
     announcer: Announcer
     publisher: Publisher

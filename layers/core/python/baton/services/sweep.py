@@ -60,7 +60,7 @@ class Swept(msgspec.Struct, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One shard, from ``start`` in it on. ``links`` are the invocations that it has been handed on through."""
+    """One shard, from ``start`` in it on, after so many invocations that handed it on (``links``)."""
 
     shard: int
     start: Raw | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -80,11 +80,13 @@ class Around(NamedTuple):
 
 
 class EndingPlace(NamedTuple):
-    """An ending's place in the settled index; ``attempt`` None: it stands in the run's row."""
+    """An ending's place in the settled index; ``attempt`` None: it stands in the run's row. ``place`` is where
+    a page goes on after it."""
 
     run_id: str
     attempt: int | None
     birth: str | None
+    place: str
 
 
 class EndingsPage(NamedTuple):
@@ -218,7 +220,25 @@ class RunStore:
             tuple(map(_ending_place, page.items)), None if page.more is None else _place(page.more)
         )
 
+    def apart_many(
+        self, namespace: str, places: Iterable[EndingPlace]
+    ) -> dict[tuple[str, int | None], Apart]:
+        """Of up to 100 places, the settlements in items of their own that stand there, by run and attempt.
+        Eventually consistent."""
+        keys = [
+            (run_key(namespace, place.run_id), settlement_sort(place.birth, place.attempt))
+            for place in places
+            if place.attempt is not None and place.birth is not None
+        ]
+        found = [
+            apart_of(RunsItem.from_raw_data(raw)) for raw in (self._table.get_many(keys) if keys else [])
+        ]
+        return {(apart.run_id, apart.attempt): apart for apart in found}
+
     def _row_change(self, before: Run, after: Run) -> Write:
+        """One that moves the due time says how things stand now: what failed before counts no more."""
+        if after.due_at != before.due_at:
+            after = msgspec.structs.replace(after, strikes=0)
         actions = changes(
             run_item(before, self._shards).serialize(),
             run_item(after, self._shards).serialize(),
@@ -358,6 +378,6 @@ def _settled_start(namespace: str, key: str, place: str) -> Raw:
 def _ending_place(raw: Raw) -> EndingPlace:
     run_id, sort = raw["k"]["S"].split("#", 1)[1], raw["s"]["S"]
     if sort == ROW:
-        return EndingPlace(run_id, None, None)
+        return EndingPlace(run_id, None, None, _place(raw))
     _, birth, attempt = sort.split("#")
-    return EndingPlace(run_id, int(attempt), birth)
+    return EndingPlace(run_id, int(attempt), birth, _place(raw))

@@ -1,0 +1,112 @@
+"""The endings that the settled index names, as they stand: what healing and republishing go over."""
+
+from __future__ import annotations
+
+import msgspec
+
+from baton.domain.clock import Millis
+from baton.domain.handoff import RESERVED, Apart, Settled, publishes
+from baton.domain.run import Run
+from baton.services.context import Context
+from baton.store.runs import Around, EndingPlace
+
+PAGE = 100
+
+
+class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+    """The endings of one name that settled from ``since`` to ``until``, both included."""
+
+    namespace: str
+    event: str
+    since: Millis
+    until: Millis
+
+    def holds(self, settled: Settled) -> bool:
+        """Whether an ending is one of them."""
+        return settled.event == self.event and self.since <= settled.at <= self.until
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """A place in the index that was gone over: the endings found there, and how to go on after it."""
+
+    endings: tuple[Settled, ...]
+    place: str
+
+
+class EndingsPage(msgspec.Struct, frozen=True):
+    """Some places of one shard; ``more`` is where the next page goes on, None at the shard's end."""
+
+    passed: tuple[Passed, ...]
+    more: str | None
+
+
+class Endings:
+    """Where endings are found by their name and settle time."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def page(
+        self, stretch: Stretch, shard: int, *, start: str | None = None, limit: int = PAGE
+    ) -> EndingsPage:
+        """One page of a shard, earliest first: one query, and a batch of reads for all that it names.
+
+        The endings are as some replica has them, so they may owe what has been delivered since. Where a
+        replica and the index disagree the run is read consistently: an ending that moved into an item of its
+        own meanwhile is not missed. None that has expired is given.
+        """
+        runs = self._context.runs
+        page = runs.endings(
+            stretch.namespace,
+            stretch.event,
+            shard,
+            stretch.since,
+            stretch.until,
+            start=start,
+            limit=limit,
+        )
+        rows = runs.get_many(stretch.namespace, {place.run_id for place in page.places})
+        aparts = runs.apart_many(stretch.namespace, page.places)
+        now = self._context.clock.now()
+        passed: list[Passed] = []
+        for place in page.places:
+            row, apart = rows.get(place.run_id), aparts.get((place.run_id, place.attempt))
+            found = [Settled(row, apart)] if row is not None and _agree(row, place, apart) else []
+            if not found or not stretch.holds(found[0]):
+                found = self._consistently(stretch, place)
+            passed.append(Passed(tuple(each for each in found if not each.run.expired(now)), place.place))
+        return EndingsPage(tuple(passed), page.more)
+
+    def of_run(self, namespace: str, run_id: str) -> tuple[Settled, ...] | None:
+        """Every ending of a run that is anybody's business, of all its attempts, consistently; None when the
+        run is absent."""
+        around = self._context.runs.around(namespace, run_id)
+        if around is None or around.run.expired(self._context.clock.now()):
+            return None
+        return _endings(around)
+
+    def _consistently(self, stretch: Stretch, place: EndingPlace) -> list[Settled]:
+        found = self.of_run(stretch.namespace, place.run_id) or ()
+        return [each for each in found if stretch.holds(each)]
+
+
+def _endings(around: Around) -> tuple[Settled, ...]:
+    run = around.run
+    if run.workflow.startswith(RESERVED):
+        return ()
+    found = [Settled(run, apart) for apart in around.apart]
+    if _in_row(run):
+        found.append(Settled(run))
+    return tuple(sorted(found, key=lambda settled: settled.attempt))
+
+
+def _in_row(run: Run) -> bool:
+    """Whether its present attempt has an ending that is anybody's business, which its row holds."""
+    return run.ending is not None and not run.ending.apart and publishes(run)
+
+
+def _agree(row: Run, place: EndingPlace, apart: Apart | None) -> bool:
+    """Whether what was read is what the index names."""
+    if place.attempt is None:
+        return _in_row(row)
+    return apart is not None and row.birth == apart.birth
