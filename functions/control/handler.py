@@ -1,4 +1,4 @@
-"""What others than its driver do to a run: cancel, resume."""
+"""What is done to a run between its start and its end: cancel, resume, suspend."""
 
 from baton import bootstrap
 from baton.api import answers, commands, render, response
@@ -29,4 +29,10 @@ def resume(request: Request) -> Response:
     return response.json(200, answers.Resumed(render.run(done.detail), done.resumed))
 
 
-handler = Routes(runtime, cancel, resume)
+@operation("suspendRun", runtime)
+def suspend(request: Request) -> Response:
+    detail = runtime.waits.suspend(request.namespace, request.run_id, commands.suspend(request))
+    return response.json(200, answers.Suspended(render.run(detail)))
+
+
+handler = Routes(runtime, cancel, resume, suspend)

@@ -155,6 +155,29 @@ class Resumed(Struct, frozen=True):
     resumed: bool
 
 
+class Suspended(Struct, frozen=True):
+    """The run after it was told to wait: suspended, or woken already."""
+
+    run: Run
+
+
+class Handed(Struct, frozen=True):
+    """A subscriber that an event started, and its run."""
+
+    subscriber: str
+    run_id: str
+
+
+class Published(Struct, frozen=True):
+    """What an event did: whom it started, how many waiting runs it woke, and whether it is kept, as it
+    reached nobody, for the next run that comes to wait for it."""
+
+    event_id: str
+    started: tuple[Handed, ...]
+    woken: int
+    kept: bool
+
+
 class Message(Struct, frozen=True):
     """One entry of a run's log."""
 

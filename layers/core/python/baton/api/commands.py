@@ -9,10 +9,12 @@ from baton.api import models, shapes
 from baton.api.request import Request
 from baton.domain.clock import Millis
 from baton.domain.controlling import Cancel
+from baton.domain.events import Post
 from baton.domain.payload import KB, canonical, check_size, digest
 from baton.domain.settling import Finish, Outcome
 from baton.domain.starting import Start, Succession
 from baton.domain.states import State
+from baton.domain.waiting import Suspend
 from baton.errors import InvalidRequest
 from baton.services.runs import Filter
 
@@ -92,6 +94,34 @@ def cancel(request: Request) -> Cancel:
 def resume(request: Request) -> models.ResumeRun:
     """POST /v1/runs/{id}/resume. Raises InvalidRequest, UnsupportedMediaType."""
     return shapes.convert(request.json(), models.ResumeRun)
+
+
+def suspend(request: Request) -> Suspend:
+    """POST /v1/runs/{id}/suspend. Raises InvalidRequest, UnsupportedMediaType."""
+    sent = request.json()
+    body = shapes.convert(sent, models.Suspension)
+    if [body.until, body.run, body.event].count(None) != 2:
+        raise InvalidRequest.at(["body"], "exactly one of 'until', 'run' and 'event' is needed")
+    return Suspend(
+        until=None if body.until is None else _sayable(body.until, "until"),
+        run_id=body.run,
+        event=body.event,
+        attempt=request.attempt,
+        key=key_digest(request),
+        body=digest(canonical(sent)),
+    )
+
+
+def publish(request: Request) -> Post:
+    """POST /v1/events/{name}. Raises InvalidRequest, UnsupportedMediaType."""
+    name, body = request.event, shapes.convert(request.json(), models.PublishEvent)
+    return Post(
+        namespace=request.namespace,
+        name=name,
+        payload=canonical(body.payload),
+        id=body.id,
+        traceparent=request.traceparent,
+    )
 
 
 def key_digest(request: Request) -> str | None:

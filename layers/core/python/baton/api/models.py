@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from baton.api.patterns import EntryType, Ref, RunId, Signal, Tag, Workflow
+from baton.api.patterns import AnyRunId, CustomEvent, EntryType, EventId, Ref, RunId, Signal, Tag, Workflow
 from baton.domain.states import Mode, State
 
 MAX_SAFE = 2**53 - 1
@@ -109,6 +109,29 @@ class ResumeRun(Body, frozen=True):
     """A wish that a settled run go on. ``force`` also takes one that is not resumable."""
 
     force: bool | None = None
+
+
+class Suspension(Body, frozen=True):
+    """What a run is to wait for: exactly one of a time, another run's settling, and an event."""
+
+    until: Time | None = None
+    run: AnyRunId | None = None
+    event: CustomEvent | None = None
+
+
+def _one_of(model: type[Body]) -> list[dict[str, Any]]:
+    names = model.__struct_fields__
+    return [{"required": [name], "properties": {name: {"type": "string"}}} for name in names]
+
+
+SuspendRun = Annotated[Suspension, Meta(extra_json_schema={"oneOf": _one_of(Suspension)})]
+
+
+class PublishEvent(Body, frozen=True):
+    """An event of one's own. The same ``id`` again is the same event."""
+
+    payload: Payload = None
+    id: EventId | None = None
 
 
 class NewMessage(Body, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -57,6 +58,10 @@ def document() -> Json:
     return made
 
 
+_LONGEST = {"name": 160}
+"""What a path's parameter may hold, where that is more than the 128 characters of an id."""
+
+
 def _schemas() -> tuple[dict[Any, Json], Json]:
     """The schema of every model that a row names, by the model, and the components they refer to."""
     models: list[Any] = [answers.Problem]
@@ -87,8 +92,9 @@ def _operation(row: Operation, schemas: dict[Any, Json]) -> Json:
     for status in (*ANY_PROBLEMS, *row.problems):
         made["responses"].setdefault(str(status), _problem(status, schemas))
     if row.body is not None:
-        content = {JSON: {"schema": schemas[_key(row.body)]}}
-        made["requestBody"] = {"required": _says_something(row.body), "content": content}
+        schema = schemas[_key(row.body)]
+        needed = "oneOf" in schema or _says_something(row.body)
+        made["requestBody"] = {"required": needed, "content": {JSON: {"schema": schema}}}
     if row.method == "HEAD":
         for response in made["responses"].values():
             response.pop("content", None)
@@ -105,12 +111,12 @@ def _says_something(model: Any) -> bool:
 
 
 def _parameters(row: Operation, schemas: dict[Any, Json]) -> Iterable[Json]:
-    if "{id}" in row.path:
+    for name in re.findall(r"\{(\w+)\}", row.path):
         yield {
-            "name": "id",
+            "name": name,
             "in": "path",
             "required": True,
-            "schema": {"type": "string", "minLength": 1, "maxLength": 128},
+            "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST.get(name, 128)},
         }
     if row.query is not None:
         for name, schema in _fields(row.query):

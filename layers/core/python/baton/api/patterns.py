@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from baton.domain import names
+from baton.domain.catalog import BATONS_OWN
 
 END = r"\Z"
 """How Python says "the end, and nothing after it"; JSON Schema says ``$``."""
@@ -23,8 +24,14 @@ def _printable(most: int, least: int = 1) -> Meta:
 
 Workflow = Annotated[str, Meta(pattern=whole(names.WORKFLOW))]
 _OWN = "|".join(names.DERIVED_PREFIXES)
+_BATONS = BATONS_OWN.replace(".", r"\.")
 RunId = Annotated[str, Meta(pattern=whole(names.RUN_ID).replace("^", f"^(?!{_OWN})", 1))]
 """An id that a caller may ask for: those Baton derives are its own."""
+AnyRunId = Annotated[str, Meta(pattern=whole(names.RUN_ID))]
+"""An id that a run may have."""
+CustomEvent = Annotated[str, Meta(pattern=whole(names.EVENT).replace("^", rf"^(?!{_BATONS})", 1))]
+"""An event of one's own: those that Baton publishes are its."""
+EventId = Annotated[str, Meta(pattern=whole(names.IDEMPOTENCY_KEY))]
 Tag = Annotated[str, _printable(64)]
 Ref = Annotated[str, _printable(256)]
 """context_ref, agent_id."""

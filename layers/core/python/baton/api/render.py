@@ -8,6 +8,7 @@ from msgspec import UNSET, Raw
 
 from baton.api import answers
 from baton.domain.clock import Millis, rfc3339
+from baton.domain.events import Posted
 from baton.domain.payload import NULL
 from baton.domain.run import CancelRequest, Lease, TriggeredBy
 from baton.services.details import RunDetail
@@ -63,6 +64,12 @@ def detail(around: Surroundings) -> answers.RunDetail:
         deliveries=tuple(_delivery(each) for each in around.deliveries),
         subscribers=around.subscribers,
     )
+
+
+def published(event: Posted) -> answers.Published:
+    """What an event did, when it was last recorded."""
+    started = tuple(answers.Handed(subscriber, run_id) for subscriber, run_id in event.started)
+    return answers.Published(event.id, started, event.runs_woken, event.kept)
 
 
 def page(runs: RunsPage, token: Callable[[str], str]) -> answers.RunsPage:

@@ -13,6 +13,7 @@ from baton.api import shapes
 from baton.api.identity import Caller
 from baton.api.models import MAX_SAFE
 from baton.domain import names, payload
+from baton.domain.events import check_name
 from baton.domain.log import Producer
 from baton.errors import InvalidRequest, NotFound, UnsupportedMediaType
 
@@ -55,6 +56,14 @@ class Request:
         text = unquote(given)  # gateways differ in whether it comes decoded, and no id holds a percent sign
         if not names.matches(names.RUN_ID, text):
             raise NotFound("no such run here")
+        return text
+
+    @property
+    def event(self) -> str:
+        """The path's event name. Raises InvalidRequest for what is none of a custom event."""
+        given = (self._event.get("pathParameters") or {}).get("name") or self._event["rawPath"].split("/")[3]
+        text = unquote(given)  # as above
+        check_name(text, ["path", "name"])
         return text
 
     def header(self, name: str) -> str | None:

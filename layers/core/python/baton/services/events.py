@@ -69,8 +69,7 @@ class Events:
         payload = cache(lambda: Payload.of(event_payload(posted)))
         key = EventKey(posted.namespace, posted.name, posted.id)
         for round_ in range(ROUNDS):
-            # Nothing heals an event that a subscriber registered before it was posted should have had.
-            snapshot = self._catalog.snapshot(posted.namespace, fresh=posted.settlement.unresolved)
+            snapshot = self._snapshot(posted)
             for name in _resolved(posted, snapshot).owed:
                 if name not in tried:
                     tried[name] = self._deliverer.deliver(posted, snapshot, name, payload)
@@ -85,6 +84,13 @@ class Events:
             if not posted.pressing:
                 return posted
         raise Unavailable("the event changes faster than it can be recorded")
+
+    def _snapshot(self, posted: Posted) -> Snapshot:
+        """The catalog to deliver by. Nothing heals an event whose subscriber was registered just before it:
+        so whom it is owed to is never read from memory."""
+        if posted.settlement.unresolved:
+            return self._catalog.snapshot(posted.namespace, fresh=True)
+        return self._deliverer.snapshot(posted.namespace, posted.name, posted.settlement.owed)
 
     def _recorded(
         self, posted: Posted, settlement: Settlement, tried: dict[str, Outcome], *, looked: bool
