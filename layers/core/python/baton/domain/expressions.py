@@ -1,16 +1,11 @@
 """Expressions: JMESPath over an event's payload, checked when registered, bounded when evaluated.
 
-An expression is somebody's program that runs in our time, so it gets a budget: of steps (about a microsecond
-each), and of weight, which is the size a value would have written out. Values share their parts, so that
-doubling one twenty times costs nothing until someone walks it; its weight says beforehand what that takes.
-
-Whatever only settles or appends must not import this: it costs a start what the library takes to load.
+Whatever only starts, appends or settles must not import this: the library takes time to load.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,58 +13,20 @@ from typing import Any
 
 import jmespath
 import msgspec
-from jmespath.exceptions import (
-    IncompleteExpressionError,
-    JMESPathError,
-    JMESPathTypeError,
-    LexerError,
-    ParseError,
-)
-from jmespath.functions import TYPES_MAP, Functions, signature
+from jmespath.exceptions import IncompleteExpressionError, JMESPathError, LexerError, ParseError
 from jmespath.lexer import Lexer
-from jmespath.visitor import Options, TreeInterpreter
 
+from baton.domain.interpreter import BoundedFunctions, ExpressionFailed, Interpreter, Node, Number, spelled
 from baton.domain.payload import KB, MAX_DEPTH, MAX_HANDOFF_INPUT, canonical, parse
 from baton.errors import InvalidRequest, PayloadTooLarge
+
+__all__ = ["ExpressionFailed", "accepts", "check", "evaluate", "load", "mapped"]
 
 MAX_EXPRESSION = KB
 MAX_NESTING = 64
 """Levels of an expression: each takes some calls within each other to evaluate."""
-MAX_STEPS = 500_000
-MAX_WEIGHT = 1024 * KB
-"""Of any value on the way. What comes out of it is held to a hand-off's input, less than a third of it."""
 
-# What goes for one step: of values compared or searched, their weight; of a list made, its elements; of a
-# text made, its characters.
-COMPARED = 32
-LISTED = 4
-SPELLED = 8
-
-MAX_REASON = 300
-
-Node = dict[str, Any]
-
-
-class ExpressionFailed(Exception):
-    """An expression came to nothing with this payload. ``reason`` is a sentence for a person."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason[:MAX_REASON]
-        super().__init__(self.reason)
-
-
-class Number(float):
-    """A number of a payload that is no plain integer: it keeps the characters it was sent with."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Number:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
-
-
-Number.__name__ = "float"  # the library knows a number by the name of its type
+_encoder = msgspec.json.Encoder(order="sorted", enc_hook=spelled)
 
 
 def load(payload: bytes) -> Any:
@@ -89,9 +46,9 @@ def evaluate(text: str, value: Any) -> Any:
 
 def mapped(text: str, value: Any) -> bytes:
     """As ``evaluate``, in canonical JSON."""
-    result = _Interpreter().run(text, value)
+    result = Interpreter().run(text, value)
     try:
-        written = _sorted.encode(result)
+        written = _encoder.encode(result)
         if written.count(b"[") + written.count(b"{") > MAX_DEPTH:
             parse(written)
     except (InvalidRequest, RecursionError) as exc:
@@ -107,7 +64,7 @@ def mapped(text: str, value: Any) -> bytes:
 def accepts(text: str, value: Any) -> bool:
     """Whether the value satisfies the expression: its result is true to JMESPath, which is anything but
     false, null and what is empty. Raises ExpressionFailed."""
-    interpreter = _Interpreter()
+    interpreter = Interpreter()
     return interpreter.holds(interpreter.run(text, value))
 
 
@@ -133,145 +90,6 @@ def check(text: str, loc: list[str | int]) -> None:
         raise InvalidRequest.at(loc, _placed(str(exc), 0, text)) from exc
     except RecursionError as exc:
         raise InvalidRequest.at(loc, _TOO_NESTED) from exc
-
-
-class _Budget:
-    """What one evaluation may still take."""
-
-    def __init__(self) -> None:
-        self._steps = MAX_STEPS
-        # By identity, and with the value itself, so that its identity stays its own.
-        self._weights: dict[int, tuple[Any, int]] = {}
-
-    def spend(self, steps: int) -> None:
-        self._steps -= steps
-        if self._steps < 0:
-            raise ExpressionFailed("it takes more work than an expression may")
-
-    def admit(self, made: Any) -> None:
-        """Take a value that the expression made. Raises ExpressionFailed when it is too much."""
-        if isinstance(made, str):
-            self.spell(len(made))
-        elif isinstance(made, list | dict):
-            self.spend(len(made) // LISTED)
-            if self.weigh(made) > MAX_WEIGHT:
-                raise ExpressionFailed(_TOO_HEAVY)
-        elif type(made) is float and not math.isfinite(made):
-            raise ExpressionFailed("it computes a number that JSON can't say")
-
-    def spell(self, length: int) -> None:
-        """Take a text that is to be made."""
-        if length > MAX_WEIGHT:
-            raise ExpressionFailed(_TOO_HEAVY)
-        self.spend(length // SPELLED)
-
-    def weigh(self, value: Any) -> int:
-        """About the characters that a value takes written out, and never more; its parts are weighed once."""
-        if isinstance(value, str):
-            return len(value)
-        if not isinstance(value, list | dict):
-            return 1
-        waiting = [value]
-        while waiting:
-            inner = [
-                part
-                for part in _parts(waiting[-1])
-                if isinstance(part, list | dict) and id(part) not in self._weights
-            ]
-            if inner:
-                waiting += inner
-                continue
-            whole = waiting.pop()
-            if id(whole) not in self._weights:
-                self.spend(1 + len(whole) // LISTED)
-                self._weights[id(whole)] = (whole, self._sum(whole))
-        return self._weights[id(value)][1]
-
-    def _sum(self, whole: list[Any] | dict[str, Any]) -> int:
-        known = self._weights
-        total = 1 + len(whole)
-        for part in _parts(whole):
-            if isinstance(part, str):
-                total += len(part)
-            else:
-                total += known[id(part)][1] if isinstance(part, list | dict) else 1
-        return total + sum(map(len, whole)) if isinstance(whole, dict) else total
-
-
-class _Functions(Functions):
-    """The library's functions within the budget."""
-
-    def __init__(self, budget: _Budget) -> None:
-        self._budget = budget
-
-    def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
-        self._budget.spend(sum(map(self._budget.weigh, resolved_args)) // COMPARED)
-        return super().call_function(function_name, resolved_args)
-
-    @signature({"types": ["string"]}, {"types": ["array-string"]})
-    def _func_join(self, separator: str, array: list[str]) -> str:
-        self._budget.spell(len(separator) * len(array) + sum(map(len, array)))
-        return separator.join(array)
-
-    @signature({"types": []})
-    def _func_to_string(self, arg: Any) -> str:
-        return arg if isinstance(arg, str) else _unsorted.encode(arg).decode()
-
-
-class _Interpreter(TreeInterpreter):
-    """The library's interpreter within a budget: of steps, and of the weight of what it makes."""
-
-    def __init__(self) -> None:
-        self._budget = _Budget()
-        super().__init__(Options(custom_functions=_Functions(self._budget)))
-
-    def run(self, text: str, value: Any) -> Any:
-        """The expression's result. Raises ExpressionFailed."""
-        try:
-            return self.visit(jmespath.compile(text).parsed, value)
-        except JMESPathTypeError as exc:  # whose own words would spell the value out, whatever its size
-            takes = " or ".join(exc.expected_types)
-            got = TYPES_MAP.get(exc.actual_type, exc.actual_type)
-            raise ExpressionFailed(f"{exc.function_name}() takes {takes}, and was given {got}") from exc
-        except RecursionError as exc:
-            raise ExpressionFailed("it goes too deep into nested values") from exc
-        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as exc:
-            raise ExpressionFailed(f"it does not work with this payload: {exc}") from exc
-
-    def holds(self, value: Any) -> bool:
-        """Whether a value is true to JMESPath."""
-        return bool(self._is_true(value))
-
-    def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:
-        self._budget.spend(1)
-        result = super().visit(node, *args, **kwargs)
-        if node["type"] in _MAKERS:
-            self._budget.admit(result)
-        return result
-
-    def visit_comparator(self, node: Node, value: Any) -> Any:
-        """As the library does it, but that a number and a text have no order: null, as the language has
-        it."""
-        left, right = (self.visit(child, value) for child in node["children"])
-        self._budget.spend(min(self._budget.weigh(left), self._budget.weigh(right)) // COMPARED)
-        if node["value"] not in self._EQUALITY_OPS and not _ordered(left, right):
-            return None
-        return self.COMPARATOR_FUNC[node["value"]](left, right)
-
-
-_MAKERS = frozenset(
-    {
-        "filter_projection",
-        "flatten",
-        "function_expression",
-        "multi_select_dict",
-        "multi_select_list",
-        "projection",
-        "slice",
-        "value_projection",
-    }
-)
-"""Nodes whose result is a value of their own."""
 
 
 class _Refused(Exception):
@@ -302,7 +120,7 @@ def _check_quoted(text: str) -> None:
             raise _Refused(f"{quoted[:40]} is not JSON (a text is quoted so: 'text')", found.start()) from exc
 
 
-def _check_tree(root: Node, tokens: list[dict[str, Any]]) -> None:
+def _check_tree(root: Node, tokens: list[Any]) -> None:
     # Calls come in the same order in the tree as in the text, and only the text says where.
     places = [
         token["start"]
@@ -323,7 +141,7 @@ def _check_tree(root: Node, tokens: list[dict[str, Any]]) -> None:
 
 def _check_call(node: Node, position: int | None) -> None:
     name, args = node["value"], node["children"]
-    known = _Functions.FUNCTION_TABLE.get(name)
+    known = BoundedFunctions.FUNCTION_TABLE.get(name)
     if known is None:
         raise _Refused(f"there is no function {name}()", position)
     expected = known["signature"]
@@ -360,16 +178,6 @@ def _placed(msg: str, position: int | None, text: str) -> str:
     return f"not a JMESPath expression: {msg} at character {position + 1}" + (f", {here!r}" if here else "")
 
 
-def _ordered(left: Any, right: Any) -> bool:
-    if isinstance(left, str) or isinstance(right, str):
-        return isinstance(left, str) and isinstance(right, str)
-    return all(isinstance(side, int | float) and not isinstance(side, bool) for side in (left, right))
-
-
-def _parts(whole: Any) -> Any:
-    return whole.values() if isinstance(whole, dict) else whole
-
-
 def _integer(text: str) -> int | Number:
     return Number(text) if text == "-0" else int(text)  # Python has one integer zero, JSON two
 
@@ -387,5 +195,4 @@ def _spelled(value: Any) -> msgspec.Raw:
 _sorted = msgspec.json.Encoder(order="sorted", enc_hook=_spelled)
 _unsorted = msgspec.json.Encoder(enc_hook=_spelled)
 
-_TOO_HEAVY = f"it makes something of over {MAX_WEIGHT} characters"
 _TOO_NESTED = f"nested too deeply: over {MAX_NESTING} levels"
