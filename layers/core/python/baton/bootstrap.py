@@ -115,6 +115,7 @@ def build(
     publisher = Publisher(context, catalog, details, deliverer, announcer, waits)
     rehearsal = rehearsing(context, catalog, details)
     endings = Endings(context)
+    events = Events(context, catalog, deliverer, waits)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -126,13 +127,20 @@ def build(
         control=Control(context, lookup, performer, details),
         runs=Runs(context, lookup, performer, details),
         views=Views(context, lookup, details, catalog),
-        sweep=Sweep(context, performer, publisher, coalescer),
+        sweep=Sweep(
+            context,
+            performer=performer,
+            publisher=publisher,
+            coalescer=coalescer,
+            waits=waits,
+            events=events,
+        ),
         heal=Heal(context, catalog, endings, publisher),
         republisher=Republisher(context, catalog, endings, publisher, rehearsal),
         catalog=catalog,
         coalescer=coalescer,
         waits=waits,
-        events=Events(context, catalog, deliverer, waits),
+        events=events,
         announcer=announcer,
         publisher=publisher,
     )

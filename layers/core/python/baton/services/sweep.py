@@ -19,8 +19,10 @@ from baton.observability import logger
 from baton.outbound.invoke import Onward
 from baton.services.coalescing import Coalescer, Tended
 from baton.services.context import Context
+from baton.services.events import Events
 from baton.services.performing import Performer
 from baton.services.publishing import LEASED, Publisher
+from baton.services.waits import Waits
 from baton.store.due import (
     DueClearing,
     DueItem,
@@ -31,6 +33,7 @@ from baton.store.due import (
     named,
 )
 from baton.store.dynamo import Raw
+from baton.store.events import EventKey
 
 PURGE_BATCHES = 40
 """Batches of log items that one purge removes before it goes to the back of the queue."""
@@ -93,18 +96,28 @@ class Sweep:
     """
 
     def __init__(
-        self, context: Context, performer: Performer, publisher: Publisher, coalescer: Coalescer
+        self,
+        context: Context,
+        *,
+        performer: Performer,
+        publisher: Publisher,
+        coalescer: Coalescer,
+        waits: Waits,
+        events: Events,
     ) -> None:
         self._context = context
         self._performer = performer
         self._publisher = publisher
         self._coalescer = coalescer
+        self._waits = waits
+        self._events = events
         self._attend: Mapping[type, Callable[[Any, DueItem], Did]] = {
             DueRun: self._run,
             DueSettlement: self._settlement,
             DuePurge: self._purge,
             DueWindow: self._window,
             DueClearing: self._clearing,
+            EventKey: self._event,
         }
 
     def run(self) -> Swept:
@@ -230,6 +243,7 @@ class Sweep:
                 rev=context.nonce(),
                 now=context.clock.now(),
                 grace_seconds=context.settings.cancel_grace_seconds,
+                kept=self._waits.kept_for(now_run),
             )
 
         done = self._performer.perform(due.namespace, due.run_id, decide, settles=True)
@@ -261,6 +275,12 @@ class Sweep:
     def _clearing(self, due: DueClearing, _item: DueItem) -> Did:
         self._coalescer.clear(due.key)
         return Did.PURGED
+
+    def _event(self, due: EventKey, _item: DueItem) -> Did:
+        posted = self._events.tend(due)
+        if posted is None:
+            return Did.NOTHING
+        return Did.PUBLISHED if posted.due_at is None else Did.POSTPONED
 
 
 _OF_WINDOW = {Tended.FIRED: Did.FIRED, Tended.PUT_OFF: Did.POSTPONED, Tended.STALE: Did.NOTHING}

@@ -11,6 +11,7 @@ from baton.domain.clock import Millis
 from baton.domain.run import Run
 from baton.store.apart import SETTLEMENT
 from baton.store.dynamo import Dynamo, Page, Raw, Table
+from baton.store.events import EventKey, due_event
 from baton.store.rows import PURGE, ROW, Purge, RunsItem, purge_of, run_of, shard_key
 from baton.store.schema import DUE, RUNS
 from baton.store.windows import OPEN, SPENT
@@ -52,7 +53,7 @@ class DueClearing(NamedTuple):
     key: str
 
 
-Due = DueRun | DueSettlement | DuePurge | DueWindow | DueClearing
+Due = DueRun | DueSettlement | DuePurge | DueWindow | DueClearing | EventKey
 
 
 class Unknown(LookupError):
@@ -89,6 +90,7 @@ _KINDS: Mapping[str, Callable[[str, str], Due]] = {
     PURGE: lambda key, _sort: DuePurge(key),
     OPEN: lambda key, _sort: DueWindow(key),
     SPENT: lambda key, _sort: DueClearing(key),
+    "event": due_event,
 }
 """By what their sort keys begin with."""
 
