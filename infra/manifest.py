@@ -7,11 +7,23 @@ from typing import NamedTuple
 
 from baton.api.contract import DEFAULT_FUNCTION, OPERATIONS, of_function
 from baton.store.schema import BY_CONTEXT, CATALOG, DUE, LISTING, LOG, RUNS, TABLES, IndexSpec, TableSpec
+from infra.signals import BUS, QUEUES, SENDS_HINTS, TIMERS, TOLD_BY, QueueSource, SignalRight, StreamSource
 
-__all__ = ["ENVIRONMENT", "FUNCTIONS", "TABLES", "Function", "Right", "Route", "Schedule", "function"]
+__all__ = [
+    "BUS",
+    "ENVIRONMENT",
+    "FUNCTIONS",
+    "QUEUES",
+    "TABLES",
+    "Function",
+    "Right",
+    "Route",
+    "Schedule",
+    "function",
+]
 
 ENVIRONMENT = ("BATON_RUNS_TABLE", "BATON_LOG_TABLE", "BATON_CATALOG_TABLE", "BATON_SIGNING_KEYS")
-"""What a container must be told by its environment (`baton.config.Settings`); all else has defaults."""
+"""What each container must be told by its environment (`baton.config.Settings`); all else has defaults."""
 
 
 @dataclass(frozen=True)
@@ -47,20 +59,29 @@ class Function:
     """One folder of `functions/`: what calls it, what it may touch, what it is given.
 
     Its routes are the contract's. ``streams``: its module has `stream(event, context)` beside `handler`, for
-    gateways that can pass chunks on. ``default``: it answers what no route matches.
+    gateways that can pass chunks on. ``default``: it answers what no route matches. ``signals``: what it may
+    do beyond DynamoDB.
     """
 
     name: str
     memory_mb: int
     timeout_seconds: int
     rights: tuple[Right, ...] = ()
+    signals: tuple[SignalRight, ...] = ()
     schedule: Schedule | None = None
-    environment: tuple[str, ...] = ENVIRONMENT
+    streams_from: tuple[StreamSource, ...] = ()
+    queue: QueueSource | None = None
 
     @property
     def routes(self) -> tuple[Route, ...]:
         """What the contract says it serves."""
         return tuple(Route(row.method, row.path) for row in of_function(self.name))
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        """What its containers must be told: also where to send what they may send."""
+        told = [TOLD_BY[right] for right in self.signals if right in TOLD_BY]
+        return (*ENVIRONMENT, *told)
 
     @property
     def streams(self) -> bool:
@@ -108,7 +129,27 @@ FUNCTIONS = (
         rights=(_on(RUNS, "GetItem"), _on(LOG, "Query")),
     ),
     Function(name="finish", memory_mb=512, timeout_seconds=20, rights=_CHANGES_RUNS),
-    Function(name="control", memory_mb=512, timeout_seconds=20, rights=_CHANGES_RUNS),
+    Function(
+        name="control",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(
+            _on(RUNS, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            _on(LOG, "GetItem", "PutItem", "Query"),
+        ),
+        signals=(SENDS_HINTS,),
+    ),
+    Function(
+        name="events",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(
+            _on(RUNS, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            _on(LOG, "PutItem", "Query"),
+            _on(CATALOG, "PutItem", "Query"),
+        ),
+        signals=(SENDS_HINTS,),
+    ),
     Function(
         name="runs",
         memory_mb=512,
@@ -130,6 +171,7 @@ FUNCTIONS = (
             _on(LOG, "BatchWriteItem", "PutItem", "Query"),
         ),
         schedule=Schedule(every_minutes=1, local_seconds=1.0),
+        queue=QueueSource(queue=TIMERS),
     ),
     Function(name="meta", memory_mb=512, timeout_seconds=10),
 )

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from baton.bootstrap import Runtime, installed
 from infra.local.events import ACCOUNT
+from infra.local.onward import calling
 from infra.manifest import Function
 
 FOLDER = Path(__file__).parents[2] / "functions"
@@ -69,7 +70,8 @@ class Functions:
 
     def call(self, function: Function, event: dict[str, Any], request_id: str) -> Any:
         handler: Callable[..., Any] = self._modules[function.name].handler
-        return handler(event, self._context(function, request_id))
+        with calling(function):
+            return handler(event, self._context(function, request_id))
 
     def stream(self, function: Function, event: dict[str, Any], request_id: str) -> Streamed:
         opener: Callable[..., Any] = self._modules[function.name].stream

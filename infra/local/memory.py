@@ -1,14 +1,19 @@
-"""DynamoDB in this process: moto, one call at a time, with no way out to a network."""
+"""AWS in this process: moto, one call at a time, with no way out to a network."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 _NO_SECRET = "local"
+
+LOCK = threading.RLock()
+"""Held by each call into moto's DynamoDB and its streams, and by whoever looks past its API."""
+
+_MESSAGES = threading.RLock()
 
 
 def lend_credentials() -> None:
@@ -20,17 +25,21 @@ def lend_credentials() -> None:
 
 
 @contextmanager
-def in_process() -> Iterator[None]:
-    """Every AWS client of this process made inside the block talks to moto, whose tables go with the block.
+def in_process(real: Sequence[str] = ()) -> Iterator[None]:
+    """Every AWS client of this process made inside the block talks to moto, whose data go with the block.
 
-    Blocks nest and share the tables.
+    ``real`` names services that it does not play: clients of them reach AWS. Blocks nest and share what they
+    hold.
     """
     # Its import takes longer than all else here: only who wants it pays.
     from moto import mock_aws
 
     from infra.local.moto_costs import proportionate
 
-    mock = mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": False}})
+    core: Any = {"mock_credentials": False, "reset_boto3_session": False}
+    if real:
+        core["passthrough"] = {"services": list(real), "urls": []}
+    mock = mock_aws(config={"core": core})
     mock.start()
     try:
         with _one_at_a_time(), proportionate():
@@ -41,18 +50,36 @@ def in_process() -> Iterator[None]:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Moto checks a condition and then writes, with nothing between threads: unserialised, two can win."""
+    """Moto checks a condition and then writes, with nothing between threads: unserialised, two can win. And a
+    reader of a stream would see a transaction that is undone."""
     from moto.dynamodb.responses import DynamoHandler
+    from moto.dynamodbstreams.responses import DynamoDBStreamsHandler
+    from moto.events.responses import EventsHandler
+    from moto.sqs.responses import SQSResponse
 
-    lock = threading.RLock()
-    concurrent = DynamoHandler.call_action
+    with (
+        _serialised(DynamoHandler, LOCK),
+        _serialised(DynamoDBStreamsHandler, LOCK),
+        _serialised(EventsHandler, _MESSAGES),
+        _serialised(SQSResponse, _MESSAGES),
+    ):
+        yield
 
-    def call_action(handler: DynamoHandler) -> Any:
+
+@contextmanager
+def _serialised(handler: Any, lock: threading.RLock) -> Iterator[None]:
+    concurrent = handler.call_action
+    own = "call_action" in vars(handler)
+
+    def call_action(self: Any) -> Any:
         with lock:
-            return concurrent(handler)
+            return concurrent(self)
 
-    DynamoHandler.call_action = call_action  # type: ignore[method-assign]
+    handler.call_action = call_action
     try:
         yield
     finally:
-        DynamoHandler.call_action = concurrent  # type: ignore[method-assign]
+        if own:
+            handler.call_action = concurrent
+        else:
+            del handler.call_action

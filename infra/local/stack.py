@@ -1,11 +1,11 @@
-"""The stack: DynamoDB, functions, gateway and scheduler of one laptop, started and drained as one."""
+"""The stack: DynamoDB, functions, gateway and all else that calls them on one laptop, started and drained."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,11 +14,15 @@ from baton import bootstrap
 from baton.bootstrap import Runtime
 from baton.config import Settings
 from baton.domain.clock import Clock
+from baton.outbound.invoke import Onward
+from infra.local.carriers import Carriers
 from infra.local.clock import InterruptibleClock
-from infra.local.functions import FOLDER, Functions
+from infra.local.functions import FOLDER, Functions, Invoker
 from infra.local.gateway import Gateway
 from infra.local.inflight import InFlight
 from infra.local.memory import in_process, lend_credentials
+from infra.local.messaging import QueueAt, messaging, real_services
+from infra.local.onward import LocalOnward
 from infra.local.routing import Router
 from infra.local.scheduler import Scheduler
 from infra.local.server import PATIENCE_SECONDS, Server
@@ -35,15 +39,21 @@ THREADS = 256
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What to start. ``port`` 0: any free one. Settings without an endpoint: DynamoDB in this process."""
+    """What to start. ``port`` 0: any free one. Settings without an endpoint: DynamoDB in this process.
+
+    Without ``schedules`` no clock calls functions, without ``signals`` no stream and no queue. ``around`` may
+    put something between those who call functions and the functions.
+    """
 
     settings: Settings
     host: str = "127.0.0.1"
     port: int = 0
     clock: Clock | None = None
     schedules: bool = True
+    signals: bool = True
     functions: tuple[Function, ...] = FUNCTIONS
     folder: Path = FOLDER
+    around: Callable[[Invoker, Runtime], Invoker] = lambda functions, _runtime: functions
 
 
 class Stack:
@@ -56,18 +66,24 @@ class Stack:
         clock = options.clock or InterruptibleClock()
         in_flight = InFlight()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="function")
+        self._onward = LocalOnward()
         with ExitStack() as held:
-            self.runtime = held.enter_context(_database(options.settings, clock))
-            functions = Functions(options.functions, self.runtime, options.folder)
+            self.runtime, queues = held.enter_context(_services(options.settings, clock, self._onward))
+            loaded = Functions(options.functions, self.runtime, options.folder)
+            functions = options.around(loaded, self.runtime)
+            self._onward.bind(functions.call)
             gateway = Gateway(
                 Router(options.functions), functions, clock=clock, threads=self._threads, in_flight=in_flight
             )
+            called = options.functions if options.signals else ()
+            self._carriers = Carriers(called, self.runtime, queues, call=functions.call)
             self._server = Server(gateway, in_flight, host=options.host, port=options.port)
             self._held = held.pop_all()
         scheduled = options.functions if options.schedules else ()
         self._scheduler = Scheduler(scheduled, functions.call, clock=clock, region=options.settings.region)
         self._server.start()
         self._scheduler.start()
+        self._carriers.start()
 
     @property
     def url(self) -> str:
@@ -78,22 +94,33 @@ class Stack:
         """Drain and end; False when something did not end in time, and goes on in its thread."""
         drained = self._server.stop()
         ticked = self._scheduler.stop(PATIENCE_SECONDS)
+        carried = self._carriers.stop(PATIENCE_SECONDS)
         # A thread may still be in a call to a DynamoDB that does not answer.
-        closing = threading.Thread(target=self._threads.shutdown, name="closing", daemon=True)
+        closing = threading.Thread(target=self._close, name="closing", daemon=True)
         closing.start()
         closing.join(PATIENCE_SECONDS)
-        ended = drained and ticked and not closing.is_alive()
+        ended = drained and ticked and carried and not closing.is_alive()
         if ended:
             self._held.close()
         return ended
 
+    def _close(self) -> None:
+        self._onward.stop()
+        self._threads.shutdown()
+
 
 @contextmanager
-def _database(settings: Settings, clock: Clock) -> Iterator[Runtime]:
-    """The tables, made where they are not there, and the runtime that works on them."""
+def _services(
+    settings: Settings, clock: Clock, onward: Onward
+) -> Iterator[tuple[Runtime, dict[str, QueueAt]]]:
+    """The tables, made where they are not there, the runtime that works on them, and the queues.
+
+    Moto is there also where DynamoDB is not its own: it has the queues and the bus.
+    """
     lend_credentials()
-    with in_process() if settings.endpoint_url is None else nullcontext():
-        runtime = bootstrap.build(settings, clock)
+    with in_process(real=real_services(settings)):
+        settings, queues = messaging(settings)
+        runtime = bootstrap.build(settings, clock, onward=onward)
         client = cast("DynamoDBClient", runtime.dynamo.connection.client)
         create(client, table_names(settings))
-        yield runtime
+        yield runtime, queues

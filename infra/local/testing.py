@@ -7,13 +7,14 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from baton.bootstrap import Runtime
 from baton.domain.clock import Clock
-from infra.local.functions import FOLDER
+from infra.local.functions import FOLDER, Invoker
 from infra.local.settings import local_settings
 from infra.local.stack import Options, Stack
 from infra.manifest import FUNCTIONS, Function
@@ -28,8 +29,10 @@ def running_stack(
     endpoint_url: str | None = None,
     clock: Clock | None = None,
     schedules: bool = True,
+    signals: bool = True,
     functions: tuple[Function, ...] = FUNCTIONS,
     folder: Path = FOLDER,
+    around: Callable[[Invoker, Runtime], Invoker] = lambda functions, _runtime: functions,
     **settings: Any,
 ) -> Iterator[Stack]:
     """A stack on a free port, in threads of this process, with tables of its own; the block's end drains it.
@@ -38,7 +41,17 @@ def running_stack(
     ``settings`` are fields of `baton.config.Settings`.
     """
     own = local_settings(settings, endpoint_url=endpoint_url, suffix=f"-{secrets.token_hex(4)}")
-    stack = Stack(Options(settings=own, clock=clock, schedules=schedules, functions=functions, folder=folder))
+    stack = Stack(
+        Options(
+            settings=own,
+            clock=clock,
+            schedules=schedules,
+            signals=signals,
+            functions=functions,
+            folder=folder,
+            around=around,
+        )
+    )
     try:
         yield stack
     finally:
