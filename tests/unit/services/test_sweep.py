@@ -7,18 +7,20 @@ from botocore.exceptions import ClientError
 
 from baton.domain.controlling import Cancel
 from baton.domain.states import Mode, State
+from baton.domain.sweeping import FIRST_PAUSE_SECONDS
 from baton.errors import Unavailable
 from baton.services.appends import Appended
 from baton.services.finishes import Finished
 from baton.services.sweep import PURGE_BATCHES, Swept
+from baton.store.due import DueStore
 from baton.store.log import PURGE_BATCH
 from baton.store.rows import due_shard
-from baton.store.runs import RunStore
 from tests.unit.house import NS, House, before_each_call, calls_of, names_of, start
 from tests.unit.services.acts import append, fail, finish, replay, row, types_of
 
 
 def counts(swept):
+    assert (swept.published, swept.fired, swept.handed_on) == (0, 0, 0)
     return (swept.settled, swept.postponed, swept.purged, swept.stale, swept.failed, swept.more)
 
 
@@ -206,7 +208,7 @@ def test_a_long_purge_is_done_bit_by_bit(house, monkeypatch):
 
 
 def test_more_than_a_page_of_due_runs_is_swept_at_once(house, monkeypatch):
-    monkeypatch.setattr(RunStore, "due", partialmethod(RunStore.due, limit=3))
+    monkeypatch.setattr(DueStore, "page", partialmethod(DueStore.page, limit=3))
     container = house.container()
     for i in range(20):
         start(container, run_id=f"r{i}", inactivity_timeout_seconds=1)
@@ -254,6 +256,8 @@ def test_an_item_that_cannot_be_read_keeps_nobody_else_waiting(house, poison):
     )
     house.clock.advance(10)
     assert sweep(house) == (5, 0, 0, 0, 1, False)
+    assert sweep(house) == NOTHING  # put off
+    house.clock.advance(FIRST_PAUSE_SECONDS)
     assert sweep(house) == (0, 0, 0, 0, 1, False)
 
 
@@ -269,11 +273,12 @@ def test_an_item_in_trouble_is_left_to_the_next_sweep(house, trouble):
     sweeper = house.container()
 
     def refuse_r3(operation, request):
-        if operation == "GetItem" and request["Key"]["k"]["S"] == f"{NS}#r3":
+        if operation == "TransactWriteItems" and f"{NS}#r3" in str(request):
             raise trouble
 
     with before_each_call(sweeper, refuse_r3):
         assert counts(sweeper.sweep.run()) == (5, 0, 0, 0, 1, False)
+    house.clock.advance(FIRST_PAUSE_SECONDS)
     assert sweep(house) == (1, 0, 0, 0, 0, False)
 
 
@@ -283,7 +288,7 @@ def test_a_shard_that_cannot_be_read_keeps_no_other_waiting(house, monkeypatch):
     house.clock.advance(10)
     there = [i for i in range(8) if due_shard(f"r{i}", 2) == "due0"]
     assert 0 < len(there) < 8
-    true_due = RunStore.due
+    true_due = DueStore.page
 
     def throttled(self, shard, *given, **how):
         if shard == 0:
@@ -291,7 +296,7 @@ def test_a_shard_that_cannot_be_read_keeps_no_other_waiting(house, monkeypatch):
         return true_due(self, shard, *given, **how)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(RunStore, "due", throttled)
+        patched.setattr(DueStore, "page", throttled)
         assert sweep(house) == (8 - len(there), 0, 0, 0, 1, False)
     assert sweep(house) == (len(there), 0, 0, 0, 0, False)
 

@@ -6,6 +6,7 @@ import pytest
 
 from baton.domain.run import Run
 from baton.domain.states import Mode, State
+from baton.store.due import DueStore
 from baton.store.log import LogStore
 from baton.store.rows import Shards
 from baton.store.runs import RunStore
@@ -21,6 +22,11 @@ def dynamo(house: House):
 @pytest.fixture
 def runs(dynamo, house: House) -> RunStore:
     return RunStore(dynamo, house.settings.runs_table, shards=Shards(2, 1))
+
+
+@pytest.fixture
+def due(dynamo, house: House) -> DueStore:
+    return DueStore(dynamo, house.settings.runs_table, shards=Shards(2, 1))
 
 
 @pytest.fixture

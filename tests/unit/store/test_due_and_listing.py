@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from baton.domain.run import Step
-from baton.store.due import DuePurge, due_of
+from baton.store.due import DuePurge, named
 from baton.store.rows import Purge, place_at
 from baton.store.runs import Creation
 from tests.unit.manual_clock import MIDNIGHT
@@ -16,39 +16,39 @@ def create(runs, run, id_, **change):
     return made
 
 
-def due_ids(runs, until):
-    found = [[raw["k"]["S"] for raw in runs.due(shard, until).items] for shard in range(2)]
+def due_ids(due, until):
+    found = [[raw["k"]["S"] for raw in due.page(shard, until).items] for shard in range(2)]
     return found[0] + found[1]
 
 
-def test_what_is_due_is_in_exactly_one_shard_once_its_time_has_come(runs, run):
+def test_what_is_due_is_in_exactly_one_shard_once_its_time_has_come(runs, due, run):
     for i in range(20):
         create(runs, run, f"r{i}", due_at=MIDNIGHT + i)
-    assert sorted(due_ids(runs, MIDNIGHT + 9)) == sorted(f"default#r{i}" for i in range(10))
+    assert sorted(due_ids(due, MIDNIGHT + 9)) == sorted(f"default#r{i}" for i in range(10))
 
 
-def test_the_earliest_is_first_in_its_shard(runs, run):
+def test_the_earliest_is_first_in_its_shard(runs, due, run):
     for i in (3, 1, 2, 0):
         create(runs, run, f"r{i}", due_at=MIDNIGHT + i)
     for shard in range(2):
-        ids = [raw["k"]["S"] for raw in runs.due(shard, MIDNIGHT + 9).items]
+        ids = [raw["k"]["S"] for raw in due.page(shard, MIDNIGHT + 9).items]
         assert ids == sorted(ids)
 
 
-def test_a_run_without_a_due_time_is_in_no_shard(runs, run):
+def test_a_run_without_a_due_time_is_in_no_shard(runs, due, run):
     made = create(runs, run, "r1", due_at=MIDNIGHT)
     runs.change(made, Step(replace(made, rev="rev2", due_at=None)))
-    assert due_ids(runs, MIDNIGHT + 10**9) == []
+    assert due_ids(due, MIDNIGHT + 10**9) == []
 
 
-def test_a_shard_is_read_page_by_page(runs, run):
+def test_a_shard_is_read_page_by_page(runs, due, run):
     for i in range(7):
         create(runs, run, f"r{i}", due_at=MIDNIGHT + i)
     seen = []
     for shard in range(2):
         start = None
         while True:
-            page = runs.due(shard, MIDNIGHT + 9, start=start, limit=2)
+            page = due.page(shard, MIDNIGHT + 9, start=start, limit=2)
             seen += [raw["k"]["S"] for raw in page.items]
             if page.more is None:
                 break
@@ -63,50 +63,49 @@ def purge(runs, run):
     return purge
 
 
-def pending_purge(runs, until):
-    entries = [raw for shard in range(2) for raw in runs.due(shard, until).items]
-    return [due for due in map(due_of, entries) if isinstance(due, DuePurge)]
+def pending(due, until):
+    """The purges that are due by ``until``, each looked at as the sweep does."""
+    entries = [raw for shard in range(2) for raw in due.page(shard, until).items]
+    found = [due.look(raw["k"]["S"], raw["s"]["S"]) for raw in entries]
+    return [item.purge() for item in found if isinstance(named(item.key, item.sort), DuePurge)]
 
 
-def test_a_purge_is_found_by_its_index_entry(runs, purge):
-    (due,) = pending_purge(runs, MIDNIGHT)
-    assert runs.purge(due) == purge
+def test_a_purge_is_found_by_its_index_entry(due, purge):
+    assert pending(due, MIDNIGHT) == [purge]
 
 
-def test_a_purge_put_off_is_due_later(runs, purge):
-    runs.put_off(purge, MIDNIGHT + 5)
-    assert pending_purge(runs, MIDNIGHT) == []
-    (due,) = pending_purge(runs, MIDNIGHT + 5)
-    assert runs.purge(due) == replace(purge, due_at=MIDNIGHT + 5)
+def test_a_purge_put_back_is_due_later(due, purge):
+    due.put_back(purge, MIDNIGHT + 5)
+    assert pending(due, MIDNIGHT) == []
+    assert pending(due, MIDNIGHT + 5) == [replace(purge, due_at=MIDNIGHT + 5)]
 
 
-def test_a_purge_that_is_done_is_gone_with_its_alias(runs, run, purge):
+def test_a_purge_that_is_done_is_gone_with_its_alias(runs, due, run, purge):
     old = replace(run, id="r0", birth="old", rev="old")
     runs.create(Creation(run=old, alias_id="k~1"))
-    (due,) = pending_purge(runs, MIDNIGHT)
-    runs.purged(purge)
-    assert runs.purge(due) is None
+    due.purged(purge)
+    assert pending(due, MIDNIGHT) == []
     assert runs.get("default", "k~1") is None
 
 
-def test_a_purge_leaves_an_alias_of_a_newer_life_alone(runs, run, purge):
+def test_a_purge_leaves_an_alias_of_a_newer_life_alone(runs, due, run, purge):
     newer = replace(run, id="r0", birth="newer", rev="newer")
     runs.create(Creation(run=newer, alias_id="k~1"))
-    runs.purged(purge)
+    due.purged(purge)
     assert runs.get("default", "k~1").birth == "newer"
 
 
-def test_a_purge_leaves_a_run_that_its_key_made_since_alone(runs, run, purge):
+def test_a_purge_leaves_a_run_that_its_key_made_since_alone(runs, due, run, purge):
     made_by_key = replace(run, id="k~1", birth="old", rev="new")
     runs.create(Creation(run=made_by_key))
-    runs.purged(purge)
+    due.purged(purge)
     assert runs.get("default", "k~1") == made_by_key
 
 
-def test_forgetting_a_purge_twice_is_once(runs, purge):
-    runs.purged(purge)
-    runs.purged(purge)
-    assert pending_purge(runs, MIDNIGHT) == []
+def test_forgetting_a_purge_twice_is_once(due, purge):
+    due.purged(purge)
+    due.purged(purge)
+    assert pending(due, MIDNIGHT) == []
 
 
 # Listing

@@ -10,7 +10,6 @@ from baton.domain.payload import digest
 from baton.domain.run import CancelRequest, Ending, Lease, Run, TriggeredBy
 from baton.domain.settlement import Chain, Delivery, DeliveryState, PublishLease, Settlement, Wait
 from baton.domain.states import Mode, State
-from baton.store.due import DuePurge, DueRun, due_of
 from baton.store.rows import (
     Purge,
     RunsItem,
@@ -241,15 +240,6 @@ def test_runs_spread_over_all_shards():
 )
 def test_a_purge_comes_back_from_its_item(purge):
     assert purge_of(RunsItem.from_raw_data(purge_item(purge, EIGHT).serialize())) == purge
-
-
-def test_the_due_index_tells_runs_from_purges():
-    run = run_item(FULL, EIGHT).serialize()
-    purge = purge_item(
-        Purge(namespace="default", run_id="r1", birth="b1", rev="v", due_at=1), EIGHT
-    ).serialize()
-    assert due_of(run) == DueRun("default", FULL.id)
-    assert due_of(purge) == DuePurge("default#r1#b1")
 
 
 def test_no_two_attributes_of_an_item_have_one_name():

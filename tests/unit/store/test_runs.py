@@ -78,15 +78,15 @@ def test_the_first_log_item_is_written_with_the_row_or_not_at_all(runs, logs, ru
     assert logs.newest_of("default", "r1", "birth2", consistent=True) is None
 
 
-def test_a_start_over_an_old_life_replaces_it_and_leaves_a_purge(runs, run):
+def test_a_start_over_an_old_life_replaces_it_and_leaves_a_purge(runs, due, run):
     old = replace(run, state=State.COMPLETED, due_at=None)
     assert runs.create(Creation(run=old))
     purge = Purge(namespace="default", run_id="r1", birth="birth1", rev="rev2", due_at=5)
     new = replace(run, birth="birth2", rev="rev2", due_at=None)
     assert runs.create(Creation(run=new, over_row=old, purges=(purge,)))
     assert runs.get("default", "r1") == new
-    (due,) = [raw for shard in range(2) for raw in runs.due(shard, 10).items]
-    assert due["k"]["S"] == "default#r1#birth1"
+    (entry,) = [raw for shard in range(2) for raw in due.page(shard, 10).items]
+    assert entry["k"]["S"] == "default#r1#birth1"
 
 
 def test_a_start_over_what_has_moved_since_is_lost(runs, run):

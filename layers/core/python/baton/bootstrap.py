@@ -80,14 +80,13 @@ def build(
     clock = clock or SystemClock()
     rng = random.Random(seed)
     dynamo = Dynamo(region=settings.region, endpoint_url=settings.endpoint_url, sleep=clock.sleep, rng=rng)
+    shards = Shards(settings.due_shards, settings.settled_shards)
     context = Context(
         settings=settings,
         clock=clock,
         dynamo=dynamo,
-        runs=RunStore(
-            dynamo, settings.runs_table, shards=Shards(settings.due_shards, settings.settled_shards)
-        ),
-        due=DueStore(dynamo, settings.runs_table),
+        runs=RunStore(dynamo, settings.runs_table, shards=shards),
+        due=DueStore(dynamo, settings.runs_table, shards=shards),
         log=LogStore(dynamo, settings.log_table),
         catalog=CatalogStore(dynamo, settings.catalog_table),
         windows=WindowStore(dynamo, settings.runs_table, due_shards=settings.due_shards),

@@ -264,9 +264,9 @@ class Sweep:
         context, purge = self._context, item.purge()
         for _ in range(PURGE_BATCHES):
             if not context.log.purge(purge.namespace, purge.run_id, purge.birth):
-                context.runs.purged(purge)
+                context.due.purged(purge)
                 return Did.PURGED
-        context.runs.put_off(purge, context.clock.now())
+        context.due.put_back(purge, context.clock.now())
         return Did.POSTPONED
 
     def _window(self, due: DueWindow, _item: DueItem) -> Did:

@@ -12,7 +12,18 @@ from baton.domain.run import Run
 from baton.store.apart import SETTLEMENT
 from baton.store.dynamo import Dynamo, Page, Raw, Table
 from baton.store.events import EventKey, due_event
-from baton.store.rows import PURGE, ROW, Purge, RunsItem, purge_of, run_of, shard_key
+from baton.store.rows import (
+    PURGE,
+    ROW,
+    Purge,
+    RunsItem,
+    Shards,
+    purge_item,
+    purge_of,
+    run_key,
+    run_of,
+    shard_key,
+)
 from baton.store.schema import DUE, RUNS
 from baton.store.windows import OPEN, SPENT
 
@@ -58,11 +69,6 @@ Due = DueRun | DueSettlement | DuePurge | DueWindow | DueClearing | EventKey
 
 class Unknown(LookupError):
     """An item of a kind that this version of the code does not know."""
-
-
-def due_of(entry: Raw) -> Due:
-    """What an entry of the due index stands for. Raises Unknown."""
-    return named(entry["k"]["S"], entry["s"]["S"])
 
 
 def named(key: str, sort: str) -> Due:
@@ -118,9 +124,10 @@ class DueItem(msgspec.Struct, frozen=True):
 class DueStore:
     """The due index, and the items it names."""
 
-    def __init__(self, dynamo: Dynamo, table_name: str) -> None:
+    def __init__(self, dynamo: Dynamo, table_name: str, *, shards: Shards) -> None:
         self._dynamo = dynamo
         self._table = Table(dynamo, RUNS, table_name)
+        self._shards = shards
 
     def page(self, shard: int, until: Millis, *, start: Raw | None = None, limit: int = PAGE) -> Page:
         """One page of a shard's entries that were due by ``until``, earliest first."""
@@ -154,6 +161,20 @@ class DueStore:
             return True
         standing = clash.existing[0]
         return standing is not None and standing.get("rv", {}).get("S") == rev
+
+    def put_back(self, purge: Purge, due_at: Millis) -> None:
+        """Move a purge that is half done to a later time."""
+        item = purge_item(msgspec.structs.replace(purge, due_at=due_at), self._shards)
+        self._dynamo.write(self._table.put(item))
+
+    def purged(self, purge: Purge) -> None:
+        """Forget a purge that is done, and the alias that led to its birth (unless its key has a new
+        life)."""
+        if purge.alias is not None:
+            same_life = (RunsItem.birth == purge.birth) & RunsItem.alias_of.exists()
+            self._dynamo.write(self._table.delete(run_key(purge.namespace, purge.alias), ROW, same_life))
+        item = purge_item(purge, self._shards)
+        self._dynamo.write(self._table.delete(item.k, item.s))
 
 
 def due_item(raw: Raw) -> DueItem:

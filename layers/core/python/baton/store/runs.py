@@ -17,25 +17,21 @@ from baton.domain.starting import Alias
 from baton.domain.waiting import ChangeRow, DropWaiter, PutWaiter, Waiter
 from baton.store import events
 from baton.store.apart import SETTLEMENT, apart_item, apart_of, settlement_sort
-from baton.store.due import DuePurge
-from baton.store.dynamo import Dynamo, Page, Raw, Table, Write, changes
+from baton.store.dynamo import Dynamo, Raw, Table, Write, changes
 from baton.store.log import is_own
 from baton.store.rows import (
-    PURGE,
     ROW,
     Purge,
     RunsItem,
     Shards,
     purge_item,
-    purge_of,
     run_item,
     run_key,
     run_of,
     settled_shard,
-    shard_key,
     workflow_key,
 )
-from baton.store.schema import BY_CONTEXT, DUE, LISTING, RUNS, SETTLED
+from baton.store.schema import BY_CONTEXT, LISTING, RUNS, SETTLED
 from baton.store.waiters import WAITER, waiter_item, waiter_keys, waiter_of
 
 
@@ -80,8 +76,8 @@ class Around(NamedTuple):
 
 
 class EndingPlace(NamedTuple):
-    """An ending's place in the settled index; ``attempt`` None: it stands in the run's row. ``place`` is where
-    a page goes on after it."""
+    """An ending in the settled index; ``attempt`` None: it stands in the run's row. ``place`` is where a page
+    goes on after it."""
 
     run_id: str
     attempt: int | None
@@ -268,36 +264,6 @@ class RunStore:
                 return events.take(self._table, also)
             case _:
                 raise TypeError(f"nothing is written for {type(also).__name__}")
-
-    def due(self, shard: int, until: Millis, *, start: Raw | None = None, limit: int = 100) -> Page:
-        """One page of a shard's index entries that were due by ``until``, earliest first."""
-        return self._table.query(
-            shard_key(shard),
-            RunsItem.due_at <= until,
-            index=DUE.name,
-            start=start,
-            limit=limit,
-        )
-
-    def purge(self, due: DuePurge) -> Purge | None:
-        """The purge that an index entry stands for, unless it is done."""
-        raw = self._table.get(due.key, PURGE, consistent=True)
-        return None if raw is None else purge_of(RunsItem.from_raw_data(raw))
-
-    def put_off(self, purge: Purge, due_at: Millis) -> None:
-        """Move a purge to a later time."""
-        self._dynamo.write(
-            self._table.put(purge_item(msgspec.structs.replace(purge, due_at=due_at), self._shards))
-        )
-
-    def purged(self, purge: Purge) -> None:
-        """Forget a purge that is done, and the alias that led to its birth (unless its key has a new
-        life)."""
-        if purge.alias is not None:
-            same_life = (RunsItem.birth == purge.birth) & RunsItem.alias_of.exists()
-            self._dynamo.write(self._table.delete(run_key(purge.namespace, purge.alias), ROW, same_life))
-        item = purge_item(purge, self._shards)
-        self._dynamo.write(self._table.delete(item.k, item.s))
 
     def listing(
         self,
