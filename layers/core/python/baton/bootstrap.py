@@ -22,6 +22,7 @@ from baton.outbound.timers import Timers
 from baton.services.announcing import Announcer
 from baton.services.appends import Appends
 from baton.services.catalog import Catalog
+from baton.services.changes import Changes
 from baton.services.coalescing import Coalescer
 from baton.services.context import Context
 from baton.services.control import Control
@@ -36,13 +37,16 @@ from baton.services.performing import Performer
 from baton.services.publishing import Publisher
 from baton.services.rehearsing import rehearsing
 from baton.services.republish import Republisher
+from baton.services.retention import Retention
 from baton.services.runs import Runs
 from baton.services.runtime import Runtime
 from baton.services.starts import Starts
+from baton.services.stats import Statistics
 from baton.services.streams import Streams
 from baton.services.surroundings import Views
 from baton.services.sweep import Sweep
 from baton.services.waits import Waits
+from baton.services.workflows import Workflows
 from baton.store.catalog import CatalogStore
 from baton.store.due import DueStore
 from baton.store.dynamo import Dynamo
@@ -115,6 +119,7 @@ def build(
     rehearsal = rehearsing(context, catalog, details)
     endings = Endings(context)
     events = Events(context, catalog, deliverer, waits)
+    retention = Retention(context)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -133,15 +138,19 @@ def build(
             coalescer=coalescer,
             waits=waits,
             events=events,
+            retention=retention,
         ),
         heal=Heal(context, catalog, endings, publisher),
         republisher=Republisher(context, catalog, endings, publisher, rehearsal),
+        statistics=Statistics(context, catalog),
         catalog=catalog,
+        workflows=Workflows(context, catalog),
         coalescer=coalescer,
         waits=waits,
         events=events,
         announcer=announcer,
         publisher=publisher,
+        changes=Changes(publisher, announcer, retention),
     )
 
 

@@ -32,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     catalog_patience_seconds: float = 0.25
     """How long a settle waits for a catalog that is being read, beyond what it does meanwhile."""
     retention_seconds: float = 30 * 24 * 3600
+    least_retention_seconds: float = 24 * 3600
+    """What a workflow may ask for its runs; less only where nobody counts on them, on a laptop."""
     cancel_grace_seconds: float = 60
     publish_grace_seconds: float = 30
     """After a run settled, before the sweep delivers what nobody has delivered."""
@@ -49,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sse_comment_seconds: float = 15
     sweep_seconds: float = 40
     """How long one sweep, or one healing, may work before it leaves the rest to the next."""
+    heal_window_seconds: float = 600
+    """How long before a subscription was registered the runs may have settled that it still gets."""
     heal_grace_seconds: float = 120
     """After a subscription changed, until no container settles by an older catalog: they keep what they read
     for seconds, and their clocks are not alike."""
@@ -62,6 +66,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("due_shards, settled_shards: at least 1")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
             raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
+        if self.heal_grace_seconds < 2 * self.catalog_seconds:
+            raise ValueError("heal_grace_seconds: at least twice catalog_seconds")
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:

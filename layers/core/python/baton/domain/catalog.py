@@ -218,28 +218,3 @@ def check_event(event: str, loc: list[str | int]) -> None:
         )
     elif not names.matches(names.EVENT, event):
         raise InvalidRequest.at(loc, f"must match {names.EVENT}")
-
-
-def newly_subscribed(before: Workflow | None, after: Workflow) -> tuple[str, ...]:
-    """The events to whose late happenings ``after`` has a claim that ``before`` had not, or another."""
-    return tuple(
-        event
-        for event in after.events
-        if before is None or before.subscriptions_to(event) != after.subscriptions_to(event)
-    )
-
-
-def check_crowd(others: Iterable[Workflow], joining: Workflow) -> None:
-    """Raise InvalidRequest when ``joining`` would be one subscriber too many of an event. ``others`` are the
-    registered workflows; its own older self among them does not count."""
-    crowds: dict[str, int] = {}
-    for other in others:
-        if other.name != joining.name:
-            for event in other.events:
-                crowds[event] = crowds.get(event, 0) + 1
-    for at, wish in enumerate(joining.subscribes):
-        if crowds.get(wish.event, 0) >= MAX_SUBSCRIBERS:
-            raise InvalidRequest.at(
-                ["body", "subscribes", at, "event"],
-                f"{wish.event!r} has {MAX_SUBSCRIBERS} subscribers already, the most an event may have",
-            )

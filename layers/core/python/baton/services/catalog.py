@@ -40,11 +40,17 @@ class Catalog:
             return None
 
     def snapshot(self, namespace: str, *, fresh: bool = False) -> Snapshot:
-        """The catalog, read now if it is old, or ``fresh``. Raises Unavailable."""
+        """The catalog, read now if it is old; ``fresh``: as it is now, with every change that was answered.
+        Raises Unavailable."""
         try:
             return self._read(namespace, fresh=fresh).result()
         except CancelledError as exc:
             raise Unavailable("the catalog can't be read") from exc
+
+    def forget(self, namespace: str) -> None:
+        """What was read is none any more: this container has changed the catalog."""
+        with self._lock:
+            self._reads.pop(namespace, None)
 
     def gone_since(self, namespace: str, workflow: str) -> Millis | None:
         """When a workflow left the catalog, as far as that is remembered; None: it never was there, or is.
@@ -61,13 +67,12 @@ class Catalog:
                 lasts = millis(self._context.settings.catalog_seconds)
                 if now - began < ((RETRY_AFTER if patient else 0) if failed else lasts):
                     return read
-            read = self._context.dynamo.begin(lambda: self._load(namespace, now))
+            read = self._context.dynamo.begin(lambda: self._load(namespace, now, consistent=fresh))
             if len(self._reads) >= MAX_REMEMBERED:
                 self._reads.clear()
             self._reads[namespace] = (now, read)
             return read
 
-    def _load(self, namespace: str, read_at: Millis) -> Snapshot:
-        return Snapshot(
-            namespace=namespace, read_at=read_at, workflows=self._context.catalog.workflows(namespace)
-        )
+    def _load(self, namespace: str, read_at: Millis, *, consistent: bool) -> Snapshot:
+        workflows = self._context.catalog.workflows(namespace, consistent=consistent)
+        return Snapshot(namespace=namespace, read_at=read_at, workflows=workflows)

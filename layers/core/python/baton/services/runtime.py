@@ -9,6 +9,7 @@ from baton.domain.clock import Clock
 from baton.services.announcing import Announcer
 from baton.services.appends import Appends
 from baton.services.catalog import Catalog
+from baton.services.changes import Changes
 from baton.services.coalescing import Coalescer
 from baton.services.control import Control
 from baton.services.events import Events
@@ -18,10 +19,12 @@ from baton.services.publishing import Publisher
 from baton.services.republish import Republisher
 from baton.services.runs import Runs
 from baton.services.starts import Starts
+from baton.services.stats import Statistics
 from baton.services.streams import Streams
 from baton.services.surroundings import Views
 from baton.services.sweep import Sweep
 from baton.services.waits import Waits
+from baton.services.workflows import Workflows
 from baton.store.dynamo import Dynamo
 
 
@@ -42,9 +45,12 @@ class Runtime:
     sweep: Sweep
     heal: Heal
     republisher: Republisher
+    statistics: Statistics
     catalog: Catalog
+    workflows: Workflows
     coalescer: Coalescer
     waits: Waits
     events: Events
     announcer: Announcer
     publisher: Publisher
+    changes: Changes

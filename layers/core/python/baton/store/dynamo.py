@@ -248,7 +248,9 @@ class Table:
         sort = attributes.pop(self._spec.range_key.name)["S"]
         return Write("Put", self._request(key, sort, "Item", condition, attributes=attributes))
 
-    def update(self, key: str, sort: str, actions: Sequence[Action], condition: Condition) -> Write:
+    def update(
+        self, key: str, sort: str, actions: Sequence[Action], condition: Condition | None = None
+    ) -> Write:
         """Change some attributes of an item."""
         return Write("Update", self._request(key, sort, "Key", condition, actions=actions))
 

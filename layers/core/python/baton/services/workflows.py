@@ -1,0 +1,126 @@
+"""Workflows: registering them, and seeing who starts whom."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from baton.domain.catalog import Link, Snapshot, Workflow, endings
+from baton.domain.clock import millis
+from baton.domain.registering import Registration, check, check_crowd, newly_subscribed, register
+from baton.errors import InvalidRequest, NotFound, Unavailable
+from baton.services.catalog import Catalog
+from baton.services.context import Context
+from baton.store.catalog import Change
+
+ROUNDS = 12
+
+
+class Registered(NamedTuple):
+    """The workflow as it is registered, and whether none was under its name."""
+
+    workflow: Workflow
+    created: bool
+
+
+class WorkflowsPage(NamedTuple):
+    """Some workflows, by name; ``after`` is where the next page goes on, None at the end."""
+
+    workflows: list[Workflow]
+    after: str | None
+
+
+class WorkflowDetail(NamedTuple):
+    """A workflow, whom its endings start, and what starts it."""
+
+    workflow: Workflow
+    starts_on_settle: tuple[Link, ...]
+    started_by: tuple[Link, ...]
+
+
+class Graph(NamedTuple):
+    """Every registered workflow, and every link."""
+
+    workflows: tuple[Workflow, ...]
+    edges: tuple[Link, ...]
+
+
+class Workflows:
+    """Where the catalog is changed and shown: as it is now, not as anyone remembers it."""
+
+    def __init__(self, context: Context, catalog: Catalog) -> None:
+        self._context = context
+        self._catalog = catalog
+
+    def put(self, wish: Registration) -> Registered:
+        """Register a workflow, in the place of what was under its name.
+
+        What says the same again writes nothing. A new or another subscription is healed: what settled shortly
+        before, by an older catalog, is gone over. Raises InvalidRequest, PayloadTooLarge, and Unavailable
+        when others keep changing the catalog.
+        """
+        check(wish)
+        self._check_retention(wish)
+        context, store = self._context, self._context.catalog
+        rev = context.nonce()
+        for round_ in range(ROUNDS):
+            revision = store.revision(wish.namespace)
+            standing = {each.name: each for each in store.workflows(wish.namespace, consistent=True)}
+            before, now = standing.get(wish.name), context.clock.now()
+            after = register(before, wish, rev=rev, now=now)
+            if after is before:
+                return Registered(after, created=False)
+            check_crowd(standing.values(), after)
+            change = Change(
+                before=before,
+                after=after,
+                revision=revision,
+                healing=newly_subscribed(before, after),
+                heal_since=now - millis(context.settings.heal_window_seconds),
+            )
+            if store.register(change):
+                self._catalog.forget(wish.namespace)
+                return Registered(after, created=before is None)
+            context.stand_back(round_)
+        raise Unavailable("the catalog changes faster than it can be written")
+
+    def list(self, namespace: str, *, limit: int, after: str | None) -> WorkflowsPage:
+        """One page, by name. It may be short, even empty, with more to come."""
+        found, more = self._context.catalog.page(namespace, after=after, limit=limit)
+        return WorkflowsPage(found, found[-1].name if more and found else None)
+
+    def get(self, namespace: str, name: str) -> WorkflowDetail:
+        """A workflow with its links. Raises NotFound."""
+        snapshot = self._now(namespace)
+        workflow = snapshot.workflow(name)
+        if workflow is None:
+            raise NotFound(f"no workflow {name!r} is registered here")
+        starts = tuple(link for event in endings(name) for link in snapshot.edges_from(event))
+        return WorkflowDetail(workflow, starts, snapshot.edges_to(name))
+
+    def delete(self, namespace: str, name: str) -> None:
+        """Take a workflow out of the catalog: nothing starts it any more. Its runs stay. Raises NotFound."""
+        context = self._context
+        rev = context.nonce()
+        for round_ in range(ROUNDS):
+            standing = context.catalog.workflow(namespace, name)
+            if standing is None:
+                raise NotFound(f"no workflow {name!r} is registered here")
+            if context.catalog.delete(standing, context.clock.now(), rev):
+                self._catalog.forget(namespace)
+                return
+            context.stand_back(round_)
+        raise Unavailable("the workflow changes faster than it can be deleted")
+
+    def graph(self, namespace: str) -> Graph:
+        """Who starts whom."""
+        snapshot = self._now(namespace)
+        edges = tuple(link for name in snapshot.workflows for link in snapshot.edges_to(name))
+        return Graph(tuple(snapshot.workflows.values()), edges)
+
+    def _now(self, namespace: str) -> Snapshot:
+        return self._catalog.snapshot(namespace, fresh=True)
+
+    def _check_retention(self, wish: Registration) -> None:
+        least = self._context.settings.least_retention_seconds
+        if wish.retention_seconds is not None and wish.retention_seconds < least:
+            raise InvalidRequest.at(["body", "retention_seconds"], f"must be at least {least:g}")
