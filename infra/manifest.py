@@ -7,7 +7,19 @@ from typing import NamedTuple
 
 from baton.api.contract import DEFAULT_FUNCTION, OPERATIONS, of_function
 from baton.store.schema import BY_CONTEXT, CATALOG, DUE, LISTING, LOG, RUNS, TABLES, IndexSpec, TableSpec
-from infra.signals import BUS, QUEUES, SENDS_HINTS, TIMERS, TOLD_BY, QueueSource, SignalRight, StreamSource
+from infra.signals import (
+    BUS,
+    CALLS_ITSELF,
+    PUTS_EVENTS,
+    QUEUES,
+    RUN_CHANGES,
+    SENDS_HINTS,
+    TIMERS,
+    TOLD_BY,
+    QueueSource,
+    SignalRight,
+    StreamSource,
+)
 
 __all__ = [
     "BUS",
@@ -162,6 +174,18 @@ FUNCTIONS = (
         ),
     ),
     Function(
+        name="publish",
+        memory_mb=512,
+        timeout_seconds=60,
+        rights=(
+            _on(RUNS, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            _on(LOG, "BatchWriteItem", "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "PutItem", "Query"),
+        ),
+        signals=(SENDS_HINTS, PUTS_EVENTS),
+        streams_from=(RUN_CHANGES,),
+    ),
+    Function(
         name="sweep",
         memory_mb=512,
         timeout_seconds=60,
@@ -170,6 +194,7 @@ FUNCTIONS = (
             *_of(RUNS, DUE),
             _on(LOG, "BatchWriteItem", "PutItem", "Query"),
         ),
+        signals=(SENDS_HINTS, PUTS_EVENTS, CALLS_ITSELF),
         schedule=Schedule(every_minutes=1, local_seconds=1.0),
         queue=QueueSource(queue=TIMERS),
     ),

@@ -137,7 +137,7 @@ def live(house):
     house.ask("PUT", "/nowhere")
     sweep(house)
     long_log(house)
-    with patch("baton.services.sweep.PURGE_BATCHES", 1):
+    with patch("baton.services.retention.PURGE_BATCHES", 1):
         sweep(house)
 
 

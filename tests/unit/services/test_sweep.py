@@ -11,7 +11,8 @@ from baton.domain.sweeping import FIRST_PAUSE_SECONDS
 from baton.errors import Unavailable
 from baton.services.appends import Appended
 from baton.services.finishes import Finished
-from baton.services.sweep import PURGE_BATCHES, Swept
+from baton.services.retention import PURGE_BATCHES
+from baton.services.sweep import Swept
 from baton.store.due import DueStore
 from baton.store.log import PURGE_BATCH
 from baton.store.rows import due_shard
@@ -194,7 +195,7 @@ def test_a_past_life_is_purged_once_nobody_can_remember_a_tail_of_it(house: Hous
 
 
 def test_a_long_purge_is_done_bit_by_bit(house, monkeypatch):
-    monkeypatch.setattr("baton.services.sweep.PURGE_BATCHES", 2)
+    monkeypatch.setattr("baton.services.retention.PURGE_BATCHES", 2)
     monkeypatch.setattr("baton.store.log.PURGE_BATCH", 3)
     assert PURGE_BATCHES * PURGE_BATCH == 1000
     past_life(house, items=14)

@@ -20,10 +20,10 @@ class Announcer:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    def started(self, run: Run) -> None:
-        """A run has begun."""
+    def started(self, runs: Iterable[Run]) -> None:
+        """Runs have begun."""
         if self._bus.on:
-            self._bus.put([lifecycle.started(run)])
+            self._bus.put(map(lifecycle.started, runs))
 
     def ended(self, settled: Settled, payload: Callable[[], Payload]) -> None:
         """An attempt has settled. ``payload`` reads what its subscribers get."""

@@ -22,6 +22,7 @@ from baton.services.context import Context
 from baton.services.events import Events
 from baton.services.performing import Performer
 from baton.services.publishing import LEASED, Publisher
+from baton.services.retention import Retention
 from baton.services.waits import Waits
 from baton.store.due import (
     DueClearing,
@@ -34,9 +35,6 @@ from baton.store.due import (
 )
 from baton.store.dynamo import Raw
 from baton.store.events import EventKey
-
-PURGE_BATCHES = 40
-"""Batches of log items that one purge removes before it goes to the back of the queue."""
 
 MAX_LINKS = 10
 """Invocations that hand a shard on to one another. Lambda takes more for a loop: the last link does what is
@@ -104,6 +102,7 @@ class Sweep:
         coalescer: Coalescer,
         waits: Waits,
         events: Events,
+        retention: Retention,
     ) -> None:
         self._context = context
         self._performer = performer
@@ -111,6 +110,7 @@ class Sweep:
         self._coalescer = coalescer
         self._waits = waits
         self._events = events
+        self._retention = retention
         self._attend: Mapping[type, Callable[[Any, DueItem], Did]] = {
             DueRun: self._run,
             DueSettlement: self._settlement,
@@ -261,13 +261,7 @@ class Sweep:
         return Did.PUBLISHED if done.outcomes or done.standing else Did.NOTHING
 
     def _purge(self, _due: DuePurge, item: DueItem) -> Did:
-        context, purge = self._context, item.purge()
-        for _ in range(PURGE_BATCHES):
-            if not context.log.purge(purge.namespace, purge.run_id, purge.birth):
-                context.due.purged(purge)
-                return Did.PURGED
-        context.due.put_back(purge, context.clock.now())
-        return Did.POSTPONED
+        return Did.PURGED if self._retention.purge(item.purge()) else Did.POSTPONED
 
     def _window(self, due: DueWindow, _item: DueItem) -> Did:
         return _OF_WINDOW[self._coalescer.fire(due.key)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from baton.domain.clock import Millis
+from baton.domain.handoff import Apart
 from baton.domain.run import Run
-from baton.store.apart import SETTLEMENT
+from baton.store.apart import SETTLEMENT, apart_of
 from baton.store.dynamo import Dynamo, Page, Raw, Table
 from baton.store.events import EventKey, due_event
 from baton.store.rows import (
@@ -28,6 +29,8 @@ from baton.store.schema import DUE, RUNS
 from baton.store.windows import OPEN, SPENT
 
 PAGE = 100
+BATCH = 25
+"""Items that one call removes."""
 
 
 class DueRun(NamedTuple):
@@ -116,6 +119,10 @@ class DueItem(msgspec.Struct, frozen=True):
         """The run whose row it is."""
         return run_of(RunsItem.from_raw_data(self.raw))
 
+    def apart(self) -> Apart:
+        """The settlement that it holds."""
+        return apart_of(RunsItem.from_raw_data(self.raw))
+
     def purge(self) -> Purge:
         """The purge that it asks for."""
         return purge_of(RunsItem.from_raw_data(self.raw))
@@ -140,6 +147,10 @@ class DueStore:
         kind has."""
         raw = self._table.get(key, sort, consistent=True)
         return None if raw is None else due_item(raw)
+
+    def look_many(self, keys: Sequence[tuple[str, str]]) -> list[DueItem]:
+        """Those of up to 100 items that exist, in no order. Eventually consistent."""
+        return [due_item(raw) for raw in self._table.get_many(keys)]
 
     def put_off(self, item: DueItem, *, rev: str, due_at: Millis) -> bool:
         """Move an item that could not be attended to, of whatever kind, to a later time, and count the
@@ -167,12 +178,21 @@ class DueStore:
         item = purge_item(msgspec.structs.replace(purge, due_at=due_at), self._shards)
         self._dynamo.write(self._table.put(item))
 
-    def purged(self, purge: Purge) -> None:
-        """Forget a purge that is done, and the alias that led to its birth (unless its key has a new
-        life)."""
+    def cleared(self, purge: Purge) -> None:
+        """Once a life's log is no more: remove its settlements and the alias that led to it (unless its key
+        has a new life)."""
+        key = run_key(purge.namespace, purge.run_id)
+        settlements = RunsItem.s.startswith(f"{SETTLEMENT}#{purge.birth}#")
+        places = [(key, raw["s"]["S"]) for raw in self._table.query_all(key, settlements)]
+        for start in range(0, len(places), BATCH):
+            self._table.delete_many(places[start : start + BATCH])
         if purge.alias is not None:
             same_life = (RunsItem.birth == purge.birth) & RunsItem.alias_of.exists()
             self._dynamo.write(self._table.delete(run_key(purge.namespace, purge.alias), ROW, same_life))
+
+    def purged(self, purge: Purge) -> None:
+        """Forget a purge that is done, and what else its life left."""
+        self.cleared(purge)
         item = purge_item(purge, self._shards)
         self._dynamo.write(self._table.delete(item.k, item.s))
 

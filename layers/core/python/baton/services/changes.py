@@ -1,0 +1,81 @@
+"""What follows from a change of an item of the runs table, as its stream tells it: at least once, and in
+order for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from baton.domain.run import Run
+from baton.errors import BatonError
+from baton.observability import logger
+from baton.services.announcing import Announcer
+from baton.services.retention import Retention
+from baton.store.dynamo import Raw
+from baton.store.images import announced_in, run_in
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of the item at ``keys`` (partition, sort). ``old`` None: there was none; ``new`` None: there
+    is none any more. ``sequence`` names the change."""
+
+    keys: tuple[str, str]
+    old: Raw | None
+    new: Raw | None
+    sequence: str
+
+
+class Publishes(Protocol):
+    """Who delivers what an item owes."""
+
+    def publish_item(self, key: str, sort: str) -> None:
+        """Deliver what the item at these keys owes now."""
+        ...
+
+
+class Changes:
+    """Has the announced published, says which runs have begun, and purges what the removed leave behind."""
+
+    def __init__(self, publisher: Publishes, announcer: Announcer, retention: Retention) -> None:
+        self._publisher = publisher
+        self._announcer = announcer
+        self._retention = retention
+
+    def take(self, changes: Sequence[Change], *, time_left: Callable[[], bool]) -> list[str]:
+        """Do what follows from each; the names of those that failed, and of those there was no time for.
+
+        One in trouble never keeps another from its turn. An item that was announced more than once is
+        published once: its publisher looks at how it stands now.
+        """
+        failed: list[str] = []
+        published: set[tuple[str, str]] = set()
+        for change in changes:
+            if not time_left():
+                failed.append(change.sequence)
+                continue
+            try:
+                self._follow(change, published)
+            except BatonError as trouble:
+                failed.append(change.sequence)
+                logger.warning("a change is to come again", keys=change.keys, reason=trouble.detail)
+            except Exception:  # noqa: BLE001 - an edge of its own: one item's fault must not stop the rest
+                failed.append(change.sequence)
+                logger.exception("what follows from a change can't be done", keys=change.keys)
+        self._announcer.started([run for change in changes if (run := _born(change)) is not None])
+        return failed
+
+    def _follow(self, change: Change, published: set[tuple[str, str]]) -> None:
+        removed = run_in(change.old) if change.new is None else None
+        if removed is not None:
+            self._retention.removed(removed)
+        elif announced_in(change.new) and change.keys not in published:
+            self._publisher.publish_item(*change.keys)
+            published.add(change.keys)
+
+
+def _born(change: Change) -> Run | None:
+    """The run whose life the change began."""
+    now, before = run_in(change.new), run_in(change.old)
+    return None if before is not None and now is not None and now.birth == before.birth else now
