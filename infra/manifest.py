@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from baton.api.contract import DEFAULT_FUNCTION, OPERATIONS, of_function
-from baton.store.schema import BY_CONTEXT, CATALOG, DUE, LISTING, LOG, RUNS, TABLES, IndexSpec, TableSpec
+from baton.store.schema import (
+    BY_CONTEXT,
+    CATALOG,
+    DUE,
+    LISTING,
+    LOG,
+    RUNS,
+    SETTLED,
+    TABLES,
+    IndexSpec,
+    TableSpec,
+)
 from infra.signals import (
     BUS,
     CALLS_ITSELF,
@@ -198,7 +209,37 @@ FUNCTIONS = (
         schedule=Schedule(every_minutes=1, local_seconds=1.0),
         queue=QueueSource(queue=TIMERS),
     ),
-    Function(name="meta", memory_mb=512, timeout_seconds=10),
+    Function(
+        name="heal",
+        memory_mb=512,
+        timeout_seconds=60,
+        rights=(
+            _on(RUNS, "BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            *_of(RUNS, SETTLED),
+            _on(LOG, "GetItem", "PutItem"),
+            _on(CATALOG, "DeleteItem", "PutItem", "Query"),
+        ),
+        schedule=Schedule(every_minutes=1, local_seconds=1.0),
+        signals=(SENDS_HINTS, PUTS_EVENTS),
+    ),
+    Function(
+        name="republish",
+        memory_mb=512,
+        timeout_seconds=29,
+        rights=(
+            _on(RUNS, "BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            *_of(RUNS, SETTLED),
+            _on(LOG, "GetItem", "PutItem"),
+            _on(CATALOG, "GetItem", "PutItem", "Query"),
+        ),
+        signals=(SENDS_HINTS, PUTS_EVENTS),
+    ),
+    Function(
+        name="meta",
+        memory_mb=512,
+        timeout_seconds=10,
+        rights=(_on(RUNS, "BatchGetItem"), *_of(RUNS, DUE), _on(CATALOG, "Query")),
+    ),
 )
 
 

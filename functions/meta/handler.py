@@ -1,7 +1,8 @@
-"""Health, the OpenAPI document, and an answer for every path and method that is nobody's."""
+"""Health, the OpenAPI document, what is owed and due, and an answer for each path and method that is
+nobody's."""
 
 from baton import bootstrap
-from baton.api import answers, openapi, response
+from baton.api import answers, openapi, render, response
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
@@ -21,4 +22,9 @@ def described(request: Request) -> Response:
     return response.tagged(request, document)
 
 
-handler = Routes(runtime, health, described)
+@operation("stats", runtime)
+def stats(request: Request) -> Response:
+    return response.json(200, render.stats(runtime.statistics.read(request.namespace)))
+
+
+handler = Routes(runtime, health, described, stats)

@@ -16,6 +16,9 @@ POLL_SECONDS = 0.05
 SWEEP_SECONDS = 5
 """A sweep that runs each second need not go on for long."""
 
+GRACE_SECONDS = 2
+CATALOG_SECONDS = 1
+
 
 class Unknown(ValueError):
     """No setting has that name, or not that value."""
@@ -38,6 +41,9 @@ def local_settings(
         "BATON_SIGNING_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
         "BATON_POLL_SECONDS": str(POLL_SECONDS),
         "BATON_SWEEP_SECONDS": str(SWEEP_SECONDS),
+        "BATON_PUBLISH_GRACE_SECONDS": str(GRACE_SECONDS),
+        "BATON_HEAL_GRACE_SECONDS": str(GRACE_SECONDS),
+        "BATON_CATALOG_SECONDS": str(CATALOG_SECONDS),
     }
     env |= os.environ
     env |= {f"BATON_{name.upper()}": str(value) for name, value in (given or {}).items()}

@@ -189,6 +189,54 @@ class Message(Struct, frozen=True):
     data: Json
 
 
+class Refused(Struct, frozen=True):
+    """A subscriber that a republish did not start, and why."""
+
+    run_id: str
+    subscriber: str
+    error: str
+
+
+class Republished(Struct, frozen=True):
+    """What one call of a republish came to. ``runs`` are the settled runs gone over, subscribed to or not;
+    ``created`` and ``existing`` count subscribers' runs (an input that joined a window counts as created);
+    ``re_owed`` what is owed again, as it could not be started now; ``skipped`` what was coalesced already.
+    ``busy`` are runs that somebody else publishes. Only the absence of ``next_token`` is the end."""
+
+    runs: int
+    created: int
+    existing: int
+    re_owed: int
+    skipped: int
+    refused: list[Refused]
+    busy: list[str]
+    next_token: str | UnsetType = UNSET
+
+
+class Owing(Struct, frozen=True):
+    """An ending that something is left to do about: to whom it is owed, since when, and why still. Without
+    subscribers it is not known yet whom it is owed to, or runs wait for it."""
+
+    run_id: str
+    workflow: str
+    attempt: int
+    event: str
+    subscribers: tuple[str, ...]
+    since: Time
+    why: str
+
+
+class Stats(Struct, frozen=True):
+    """How many endings are owed and since when at the longest, the 20 longest owed ones, and how many things
+    are due and not attended to yet. ``complete`` false: there was more than one call examines."""
+
+    owed: int
+    oldest_owed_seconds: float | None
+    due: int
+    owing: list[Owing]
+    complete: bool
+
+
 class Health(Struct, frozen=True):
     """The service answers."""
 

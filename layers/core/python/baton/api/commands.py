@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from baton.api import models, shapes
 from baton.api.request import Request
+from baton.api.signing import Tokens
 from baton.domain.clock import Millis
 from baton.domain.controlling import Cancel
 from baton.domain.events import Post
@@ -16,9 +19,15 @@ from baton.domain.starting import Start, Succession
 from baton.domain.states import State
 from baton.domain.waiting import Suspend
 from baton.errors import InvalidRequest
+from baton.services.republish import END_OF_TIME, Republish, RepublishRange
 from baton.services.runs import Filter
 
 MAX_REASON = KB
+_ENDS = {
+    None: (State.COMPLETED, State.FAILED),
+    models.Ends.COMPLETED: (State.COMPLETED,),
+    models.Ends.FAILED: (State.FAILED,),
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST: Millis = 253_402_300_799_999
@@ -140,6 +149,33 @@ def filter_of(query: models.RunsQuery) -> Filter:
         since=None if query.since is None else -_floor(query.since, -1),
         until=None if query.until is None else _floor(query.until),
     )
+
+
+def republish(request: Request) -> Republish:
+    """POST /v1/runs/{id}/republish. Raises InvalidRequest, UnsupportedMediaType."""
+    body = shapes.convert(request.json(), models.RepublishRun)
+    return Republish(namespace=request.namespace, subscriber=body.subscriber)
+
+
+def republish_range(request: Request, tokens: Tokens) -> tuple[RepublishRange, tuple[str, ...]]:
+    """POST /v1/republish: the wish, and what a token that goes on with it is about, which is all but the
+    limit. Raises InvalidRequest, UnsupportedMediaType."""
+    body = shapes.convert(shapes.numbers(request.json()), models.RepublishRange)
+    wish = RepublishRange(
+        namespace=request.namespace,
+        workflow=body.workflow,
+        endings=_ENDS[body.ending],
+        since=0 if body.since is None else max(0, -_floor(body.since, -1)),
+        until=END_OF_TIME if body.until is None else max(-1, _floor(body.until)),
+        limit=body.limit,
+        subscriber=body.subscriber,
+        dry_run=bool(body.dry_run),
+    )
+    endings = [state.value for state in wish.endings]
+    asked = [wish.workflow, endings, wish.since, wish.until, wish.subscriber, wish.dry_run]
+    about = (request.namespace, "republish", digest(canonical(asked)))
+    place = None if body.next_token is None else tokens.after(body.next_token, *about, where="body")
+    return replace(wish, place=place), about
 
 
 def filter_digest(wanted: Filter) -> str:

@@ -177,3 +177,31 @@ class StreamQuery(Struct, frozen=True, kw_only=True):
     offset: Annotated[str, Meta(max_length=64)] | None = None
     live: Live | None = None
     cursor: Annotated[str, Meta(pattern=r"^[0-9]{1,15}\Z")] | None = None
+
+
+class RepublishRun(Body, frozen=True):
+    """A wish that a run's endings be delivered again: to one subscriber, or to all."""
+
+    subscriber: Workflow | None = None
+
+
+class Ends(StrEnum):
+    """Which endings of a workflow's runs."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class RepublishRange(Body, frozen=True):
+    """A wish that the endings of a workflow's runs be delivered again, without ``ending`` both. ``since`` and
+    ``until`` are settle times, both included. ``limit`` is how many runs this call goes over at most;
+    ``dry_run`` counts and changes nothing."""
+
+    workflow: Workflow
+    ending: Ends | None = None
+    since: Time | None = None
+    until: Time | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    subscriber: Workflow | None = None
+    dry_run: bool | None = None
+    next_token: Annotated[str, Meta(max_length=2048)] | None = None

@@ -12,7 +12,9 @@ from baton.domain.events import Posted
 from baton.domain.payload import NULL
 from baton.domain.run import CancelRequest, Lease, TriggeredBy
 from baton.services.details import RunDetail
+from baton.services.republish import Republished
 from baton.services.runs import RunsPage
+from baton.services.stats import Stats
 from baton.services.surroundings import Delivered, Surroundings
 
 _NULL = Raw(NULL)
@@ -89,6 +91,42 @@ def _delivery(made: Delivered) -> answers.Delivery:
         run_state=made.run_state,
         error=made.error,
         at=rfc3339(made.at),
+    )
+
+
+def republished(done: Republished, token: Callable[[str], str]) -> answers.Republished:
+    """What a republish came to; ``token`` makes one of the place where it goes on."""
+    return answers.Republished(
+        runs=done.runs,
+        created=done.created,
+        existing=done.existing,
+        re_owed=done.re_owed,
+        skipped=done.skipped,
+        refused=[answers.Refused(*each) for each in done.refused],
+        busy=done.busy,
+        next_token=UNSET if done.place is None else token(done.place),
+    )
+
+
+def stats(read: Stats) -> answers.Stats:
+    """What is owed and due."""
+    return answers.Stats(
+        owed=read.owed,
+        oldest_owed_seconds=read.oldest_owed_seconds,
+        due=read.due,
+        owing=[
+            answers.Owing(
+                run_id=each.run_id,
+                workflow=each.workflow,
+                attempt=each.attempt,
+                event=each.event,
+                subscribers=each.subscribers,
+                since=rfc3339(each.since),
+                why=each.why,
+            )
+            for each in read.owing
+        ],
+        complete=read.complete,
     )
 
 

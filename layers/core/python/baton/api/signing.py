@@ -64,11 +64,12 @@ class Tokens:
         """The token with which a list about something goes on."""
         return _sign(self._cursors, after.encode(), *about)
 
-    def after(self, token: str, *about: str) -> str:
-        """Where the list about something goes on. Raises InvalidRequest for a token of any other use."""
+    def after(self, token: str, *about: str, where: str = "query") -> str:
+        """Where the list about something goes on. Raises InvalidRequest, at ``where`` the token came, for one
+        of any other use."""
         place = _verified(self._cursors, token, *about)
         if place is None:
-            raise InvalidRequest.at(["query", "next_token"], "not a token that this list, so filtered, gave")
+            raise InvalidRequest.at([where, "next_token"], "not a token that this list, so filtered, gave")
         return place.decode()
 
 
