@@ -46,12 +46,17 @@ def serve(
     """Run Baton on this machine: every function behind a real HTTP server. Ctrl-C stops it."""
     if not is_loopback(host):
         raise typer.BadParameter("the local stack binds loopback only", param_hint="--host")
-    _speak(quiet=quiet, verbose=verbose)
+    speak(quiet=quiet, verbose=verbose)
+    host_until_stopped(host=host, port=port, endpoint_url=endpoint_url, given=pairs(setting or []))
+
+
+def host_until_stopped(*, given: Mapping[str, str], endpoint_url: str | None = None, **options: Any) -> None:
+    """Serve with the settings ``given`` and other `Options`, say where, and drain at Ctrl-C or SIGTERM."""
     stop = _stop_signals()
     ready_line = sys.stdout
     # On Lambda what a function prints is its log; stdout is for whoever waits for the stack to be ready.
     with redirect_stdout(sys.stderr):
-        stack = _started(host, port, endpoint_url, _pairs(setting or []))
+        stack = _started(endpoint_url, given, options)
         kept = f"at {endpoint_url}" if endpoint_url else "in this process's memory, gone when it ends"
         typer.echo(f"baton: ready at {stack.url} - runs are kept {kept} - Ctrl-C stops", file=ready_line)
         stop.wait()
@@ -62,7 +67,7 @@ def serve(
             os._exit(0)
 
 
-def _started(host: str, port: int, endpoint_url: str | None, given: Mapping[str, str]) -> Stack:
+def _started(endpoint_url: str | None, given: Mapping[str, str], options: Mapping[str, Any]) -> Stack:
     # Imported now, not above: help and usage errors should not wait for moto.
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -74,16 +79,18 @@ def _started(host: str, port: int, endpoint_url: str | None, given: Mapping[str,
     except Unknown as exc:
         raise typer.BadParameter(str(exc), param_hint="--setting") from exc
     try:
-        return Stack(Options(settings=settings, host=host, port=port))
+        return Stack(Options(settings=settings, **options))
     except OSError as exc:
-        typer.echo(f"baton: can't listen on {host}:{port}: {exc.strerror or exc}", err=True)
+        where = f"{options.get('host', Options.host)}:{options.get('port', Options.port)}"
+        typer.echo(f"baton: can't listen on {where}: {exc.strerror or exc}", err=True)
         raise typer.Exit(1) from exc
     except (BotoCoreError, ClientError) as exc:
         typer.echo(f"baton: can't work with the DynamoDB at {endpoint_url}: {exc}", err=True)
         raise typer.Exit(1) from exc
 
 
-def _pairs(settings: list[str]) -> dict[str, str]:
+def pairs(settings: list[str]) -> dict[str, str]:
+    """What options NAME=VALUE say."""
     pairs = [each.partition("=") for each in settings]
     for name, equals, _ in pairs:
         if not equals:
@@ -105,7 +112,7 @@ def _stop_signals() -> threading.Event:
     return stop
 
 
-def _speak(*, quiet: bool, verbose: bool) -> None:
+def speak(*, quiet: bool, verbose: bool) -> None:
     """Requests on stderr, one line each; of what the functions log, only what went wrong."""
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
     logging.getLogger("infra.local.access").setLevel(logging.WARNING if quiet else logging.INFO)
