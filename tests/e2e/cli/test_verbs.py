@@ -142,7 +142,7 @@ def test_the_doctor_finds_a_service_in_good_health(baton):
     told = document(baton("doctor", "--write", "--json"))
     assert told["ok"]
     assert [check["check"] for check in told["checks"]] == [
-        "reachable", "clock", "authorisation", "contract", "a run's life",
+        "reachable", "clock", "authorisation", "contract", "hand-off", "a run's life",
     ]  # fmt: skip
 
 

@@ -116,7 +116,8 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Owing:
-    """What one ending still owes: to whom (none where that is not resolved yet), since when, and why."""
+    """What one ending still owes: to whom, since when, and why. Nobody is named where that is not resolved
+    yet, or where runs wait for the ending."""
 
     run_id: str
     workflow: str | None
@@ -125,6 +126,7 @@ class Owing:
     subscribers: tuple[str, ...]
     since: datetime | None
     why: str | None
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,4 +163,5 @@ def _owing(data: Mapping[str, Any]) -> Owing:
         **{name: data.get(name) for name in ("workflow", "attempt", "event", "why")},
         subscribers=tuple(data.get("subscribers") or ()),
         since=moment(data.get("since")),
+        raw=data,
     )

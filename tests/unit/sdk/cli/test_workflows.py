@@ -177,6 +177,10 @@ WRONG = {
         "name: a\nbatch:\n  mode: both\n  window_seconds: 1",
         "3: document 1 (a), batch.mode: Invalid enum value 'both'",
     ),
+    "a moment of silence": (
+        "name: a\ninactivity_timeout_seconds: 0.5",
+        "1: document 1 (a): inactivity_timeout",
+    ),
     "infinity": (
         "name: a\nretention_seconds: .inf",
         "2: document 1 (a), retention_seconds: Expected `float` <=",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import email.utils
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -14,9 +14,13 @@ from rich.text import Text
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, NotAllowed
+from baton_sdk.handoff import Owing
 from baton_sdk.retry import RetryPolicy
 
 SKEW_SECONDS = 5.0
+OVERDUE_SECONDS = 180.0
+"""By then the sweep has been at it twice."""
+OWING_COLUMNS = ("RUN", "WORKFLOW", "ATTEMPT", "EVENT", "OWED TO", "FOR", "WHY")
 CONTRACT = "1"
 _ONE_TRY = RetryPolicy(attempts=1)
 
@@ -28,6 +32,7 @@ class Verdict:
     check: str
     ok: bool
     found: str
+    owing: tuple[Owing, ...] = ()
 
 
 def doctor(
@@ -36,8 +41,10 @@ def doctor(
         bool, typer.Option("--write", help="Also start, write, finish and delete a run of workflow doctor.")
     ] = False,
 ) -> None:
-    """Check the way to the service: reachable, healthy, clocks, token, contract; with --write a run's whole
-    life.
+    """Check the way to the service: reachable, healthy, clocks, token, contract, and what is owed: to whom,
+    for how long, and why. With --write also a run's whole life.
+
+    That something is owed for a moment is how a hand-off works; after three minutes it is a failed check.
 
     \b
     Examples:
@@ -51,10 +58,13 @@ def doctor(
             if not session.out.as_json:
                 mark = ("ok    ", "green") if verdict.ok else ("FAILED", "bold red")
                 session.out.console.print(Text.assemble(mark, f"  {verdict.check:<14} {verdict.found}"))
+                if verdict.owing:
+                    session.out.table(OWING_COLUMNS, owing_rows(verdict.owing))
     passed = all(verdict.ok for verdict in verdicts)
     if session.out.as_json:
-        checks = [vars(verdict) for verdict in verdicts]
-        session.out.document({"url": client.address.url, "ok": passed, "checks": checks})
+        checks = [{"check": each.check, "ok": each.ok, "found": each.found} for each in verdicts]
+        owing = [each.raw for verdict in verdicts for each in verdict.owing]
+        session.out.document({"url": client.address.url, "ok": passed, "checks": checks, "owing": owing})
     if not passed:
         raise typer.Exit(REFUSED)
 
@@ -68,6 +78,7 @@ def examine(client: Client, *, write: bool, clock: Callable[[], float] = time.ti
     yield _clocks(client, clock)
     yield _try("authorisation", lambda: _authorised(client))
     yield _try("contract", lambda: _contract(client))
+    yield _owed(client)
     if write:
         yield _try("a run's life", lambda: _round_trip(client))
 
@@ -113,6 +124,37 @@ def _contract(client: Client) -> str:
     if version.split(".")[0] != CONTRACT:
         raise BatonError(f"the service speaks contract {version or 'unknown'}, this client {CONTRACT}")
     return f"version {version}"
+
+
+def _owed(client: Client) -> Verdict:
+    try:
+        stats = client.stats()
+    except BatonError as error:
+        return Verdict("hand-off", False, str(error))
+    if not stats.owed:
+        return Verdict("hand-off", True, "nothing is owed")
+    oldest = stats.oldest_owed_seconds or 0.0
+    more = "" if stats.complete else ", and there may be more"
+    late = oldest > OVERDUE_SECONDS
+    why = ": no publisher and no sweep has got it done" if late else ""
+    found = f"{stats.owed} owed, the oldest for {age(oldest)}{more}{why}"
+    return Verdict("hand-off", not late, found, stats.owing)
+
+
+def owing_rows(owing: Sequence[Owing], clock: Callable[[], float] = time.time) -> Iterator[tuple[Any, ...]]:
+    """What is owed, in a list."""
+    for each in owing:
+        to = ", ".join(each.subscribers)
+        since = None if each.since is None else age(clock() - each.since.timestamp())
+        yield each.run_id, each.workflow, each.attempt, each.event, to, since, each.why
+
+
+def age(seconds: float) -> str:
+    """How long ago, in the largest unit that it has two of."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
 
 
 def _round_trip(client: Client) -> str:

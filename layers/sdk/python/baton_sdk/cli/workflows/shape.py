@@ -13,7 +13,6 @@ Steps = tuple[str | int, ...]
 """Where something stands in a document: names and indexes from its top."""
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}\Z")]
 Event = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,159}\Z")]
-Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 
 class Subscription(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -31,7 +30,7 @@ class Batch(Struct, forbid_unknown_fields=True, omit_defaults=True):
     window_seconds: Annotated[float, Meta(ge=1, le=86_400)]
     key: str | None = None
     max_size: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    max_wait_seconds: Seconds | None = None
+    max_wait_seconds: Annotated[float, Meta(ge=1, le=864_000)] | None = None
 
 
 class Target(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -49,13 +48,17 @@ class Workflow(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """One workflow. The service has the last word; what can't be right is told before it is asked."""
 
     name: Name
-    description: str | None = None
+    description: Annotated[str, Meta(max_length=1024)] | None = None
     target: Target | None = None
-    subscribes: list[Subscription] | None = None
+    subscribes: Annotated[list[Subscription], Meta(max_length=64)] | None = None
     batch: Batch | None = None
     inactivity_timeout_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] | None = None
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
-    retention_seconds: Seconds | None = None
+    retention_seconds: Annotated[float, Meta(ge=1, le=315_360_000)] | None = None
+
+    def __post_init__(self) -> None:
+        if 0 < (self.inactivity_timeout_seconds or 0) < 1:
+            raise ValueError("inactivity_timeout_seconds is 0, which is never, or at least 1")
 
     def expressions(self) -> Iterator[tuple[Steps, str]]:
         """Each JMESPath expression and where it stands."""

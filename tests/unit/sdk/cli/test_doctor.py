@@ -1,0 +1,82 @@
+"""``baton doctor``: what it makes of what the service tells. The way to a service is tried end to end."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from baton_sdk.cli.doctor import age, owing_rows
+from baton_sdk.handoff import Stats
+from tests.unit.sdk.answers import owing_json, stats_json
+from tests.unit.sdk.service import NOW, problem
+
+LATE = stats_json(owed=2, oldest_owed_seconds=700.0, owing=[owing_json(), owing_json("r2", subscribers=[])])
+
+
+def healthy(stats):
+    answers = {
+        "/v1/health": {"status": "ok"},
+        "/v1/runs": {"runs": []},
+        "/v1/openapi.json": {"info": {"version": "1.0"}},
+    }
+    return lambda request: answers.get(request.url.path) or stats
+
+
+def hand_off(result):
+    told = json.loads(result.stdout)
+    (check,) = (check for check in told["checks"] if check["check"] == "hand-off")
+    return check, told
+
+
+def test_nothing_owed_is_well(run):
+    result = run("doctor", "--json", answer=healthy(stats_json(due=7)))
+    check, told = hand_off(result)
+    assert (result.exit_code, told["ok"]) == (0, True)
+    assert (check["ok"], check["found"], told["owing"]) == (True, "nothing is owed", [])
+
+
+def test_what_is_owed_for_a_moment_is_named_and_no_failure(run):
+    owing = owing_json()
+    result = run("doctor", "--json", answer=healthy(stats_json(owed=1, oldest_owed_seconds=4, owing=[owing])))
+    check, told = hand_off(result)
+    assert result.exit_code == 0
+    assert check["found"] == "1 owed, the oldest for 4 s"
+    assert told["owing"] == [owing]
+
+
+def test_what_is_owed_too_long_fails(run):
+    result = run("doctor", "--json", answer=healthy(LATE | {"complete": False}))
+    check, told = hand_off(result)
+    assert (result.exit_code, told["ok"], check["ok"]) == (1, False, False)
+    assert check["found"].startswith("2 owed, the oldest for 11 min, and there may be more: no publisher")
+
+
+def test_a_person_sees_to_whom_since_when_and_why(run):
+    shown = run("doctor", answer=healthy(LATE), terminal=True).stdout
+    for said in ("FAILED  hand-off", "r1", "build", "run.completed:build", "report", "r2",
+                 "its publisher has not come by"):  # fmt: skip
+        assert said in shown
+
+
+@pytest.mark.parametrize("answer", [problem(403, "forbidden"), httpx.Response(200, json={"owed": "much"})])
+def test_a_service_that_does_not_tell_fails(answer, run):
+    assert not hand_off(run("doctor", "--json", answer=healthy(answer)))[0]["ok"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-3, "0 s"), (0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (1e6, "11 d")],
+)
+def test_an_age_in_two_of_its_unit(seconds, said):
+    assert age(seconds) == said
+
+
+def test_the_age_of_what_is_owed_counts_from_its_settling():
+    stats = Stats.from_json(stats_json(owing=[owing_json(since=NOW), owing_json(since=None)]))
+    then = stats.owing[0].since
+    assert then is not None
+    now = then.timestamp() + 90
+    rows = list(owing_rows(stats.owing, clock=lambda: now))
+    assert [row[5] for row in rows] == ["90 s", None]
