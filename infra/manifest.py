@@ -185,6 +185,12 @@ FUNCTIONS = (
         ),
     ),
     Function(
+        name="workflows",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(_on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),),
+    ),
+    Function(
         name="publish",
         memory_mb=512,
         timeout_seconds=60,

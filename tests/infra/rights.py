@@ -133,12 +133,22 @@ def live(house):
     house.ask("DELETE", "/v1/runs/a")
     house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a"}, idempotency_key="k2")
     house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "b", "inactivity_timeout_seconds": 1})
+    register(house)
     house.ask("GET", "/v1/health")
     house.ask("PUT", "/nowhere")
     sweep(house)
     long_log(house)
     with patch("baton.services.retention.PURGE_BATCHES", 1):
         sweep(house)
+
+
+def register(house):
+    """A workflow registered, again, otherwise; shown in every way; deleted."""
+    for wish in ({}, {}, {"subscribes": [{"event": "run.completed:w"}]}):
+        house.ask("PUT", "/v1/workflows/s", wish)
+    for path in ("/v1/workflows", "/v1/workflows/s", "/v1/graph"):
+        house.ask("GET", path)
+    house.ask("DELETE", "/v1/workflows/s")
 
 
 def sweep(house):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from baton.domain.catalog import BatchMode, TargetKind
 from baton.domain.states import Mode, State
 
 Time = Annotated[
@@ -235,6 +236,95 @@ class Stats(Struct, frozen=True):
     due: int
     owing: list[Owing]
     complete: bool
+
+
+class Subscription(Struct, frozen=True):
+    """A wish to be started by an event. ``input`` null: with the event's payload."""
+
+    event: str
+    where: str | None
+    input: str | None
+
+
+class Target(Struct, frozen=True):
+    """Who performs a workflow's queued runs."""
+
+    kind: TargetKind
+    arn: str | None
+
+
+class Batch(Struct, frozen=True):
+    """How a workflow's starts are put together."""
+
+    mode: BatchMode
+    window_seconds: float
+    key: str | None
+    max_size: int
+    max_wait_seconds: float
+
+
+class Workflow(Struct, frozen=True, kw_only=True):
+    """A registered workflow. Settings that are null are the deployment's."""
+
+    name: str
+    namespace: str
+    description: str | None
+    target: Target | None
+    subscribes: tuple[Subscription, ...]
+    batch: Batch | None
+    inactivity_timeout_seconds: float | None
+    max_attempts: int | None
+    retention_seconds: float | None
+    created_at: Time
+    updated_at: Time
+
+
+class Link(Struct, frozen=True):
+    """``workflow`` is started by ``event``. ``announced``: by a worker's word."""
+
+    workflow: str
+    event: str
+    where: str | None
+    input: str | None
+    batch: Batch | None
+    announced: bool
+
+
+class Registered(Struct, frozen=True):
+    """The workflow as it is registered now."""
+
+    workflow: Workflow
+
+
+class WorkflowsPage(Struct, frozen=True):
+    """Some workflows, by name. Only the absence of ``next_token`` is the end."""
+
+    workflows: list[Workflow]
+    next_token: str | UnsetType = UNSET
+
+
+class WorkflowDetail(Struct, frozen=True):
+    """A workflow, whom its endings start, and what starts it."""
+
+    workflow: Workflow
+    starts_on_settle: tuple[Link, ...]
+    started_by: tuple[Link, ...]
+
+
+class GraphNode(Struct, frozen=True):
+    """A workflow as the graph shows it."""
+
+    name: str
+    description: str | None
+    target: Target | None
+    batch: Batch | None
+
+
+class Graph(Struct, frozen=True):
+    """Who starts whom: every registered workflow, and every link."""
+
+    workflows: tuple[GraphNode, ...]
+    edges: tuple[Link, ...]
 
 
 class Health(Struct, frozen=True):

@@ -108,6 +108,7 @@ ANY_PROBLEMS = (400, 401, 403, 500, 503)
 
 _RUN = "/v1/runs/{id}"
 _LOG = "/v1/runs/{id}/stream"
+_WORKFLOW = "/v1/workflows/{name}"
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -303,6 +304,59 @@ OPERATIONS: tuple[Operation, ...] = (
         role=Role.VIEWER,
         summary="What is owed, for how long and why, and how much is due.",
         answers={200: Answer("As the index of what is due tells it.", answers.Stats)},
+    ),
+    Operation(
+        id="listWorkflows",
+        method="GET",
+        path="/v1/workflows",
+        function="workflows",
+        role=Role.VIEWER,
+        summary="List the registered workflows, by name.",
+        query=models.PageQuery,
+        answers={200: Answer("One page.", answers.WorkflowsPage)},
+    ),
+    Operation(
+        id="putWorkflow",
+        method="PUT",
+        path=_WORKFLOW,
+        function="workflows",
+        role=Role.OPERATOR,
+        summary="Register a workflow: who performs it, what starts it. Replaces what is registered.",
+        body=models.PutWorkflow,
+        answers={
+            201: Answer("It is registered.", answers.Registered),
+            200: Answer("It is registered, in the place of the one before.", answers.Registered),
+        },
+        problems=(413, 415),
+    ),
+    Operation(
+        id="getWorkflow",
+        method="GET",
+        path=_WORKFLOW,
+        function="workflows",
+        role=Role.VIEWER,
+        summary="A workflow, what it starts, and what starts it.",
+        answers={200: Answer("The workflow now.", answers.WorkflowDetail)},
+        problems=(404,),
+    ),
+    Operation(
+        id="deleteWorkflow",
+        method="DELETE",
+        path=_WORKFLOW,
+        function="workflows",
+        role=Role.OPERATOR,
+        summary="Take a workflow out of the catalog: nothing starts it any more. Its runs stay.",
+        answers={204: Answer("It is out.")},
+        problems=(404,),
+    ),
+    Operation(
+        id="graph",
+        method="GET",
+        path="/v1/graph",
+        function="workflows",
+        role=Role.VIEWER,
+        summary="Who starts whom.",
+        answers={200: Answer("All workflows and all links.", answers.Graph)},
     ),
     Operation(
         id="health",

@@ -8,7 +8,19 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from baton.api.patterns import AnyRunId, CustomEvent, EntryType, EventId, Ref, RunId, Signal, Tag, Workflow
+from baton.api.patterns import (
+    AnyRunId,
+    CustomEvent,
+    EntryType,
+    Event,
+    EventId,
+    Ref,
+    RunId,
+    Signal,
+    Tag,
+    Workflow,
+)
+from baton.domain.catalog import MAX_SUBSCRIPTIONS, BatchMode, TargetKind
 from baton.domain.states import Mode, State
 
 MAX_SAFE = 2**53 - 1
@@ -24,6 +36,12 @@ class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object. Unknown fields are refused; null means absent, save in a payload."""
 
 
+Watchdog = Annotated[
+    float, Meta(ge=0, le=2_592_000, extra_json_schema={"anyOf": [{"const": 0}, {"minimum": 1}]})
+]
+"""Seconds of silence; 0: never."""
+
+
 class StartRun(Body, frozen=True):
     """A wish for a run."""
 
@@ -34,13 +52,7 @@ class StartRun(Body, frozen=True):
     agent_id: Ref | None = None
     tags: Annotated[list[Tag], Meta(max_length=16)] | None = None
     mode: Mode | None = None
-    inactivity_timeout_seconds: (
-        Annotated[
-            float,
-            Meta(ge=0, le=2_592_000, extra_json_schema={"anyOf": [{"const": 0}, {"minimum": 1}]}),
-        ]
-        | None
-    ) = None
+    inactivity_timeout_seconds: Watchdog | None = None
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
     available_at: Time | None = None
     priority: Annotated[int, Meta(ge=0, le=9)] | None = None
@@ -134,6 +146,47 @@ class PublishEvent(Body, frozen=True):
     id: EventId | None = None
 
 
+Expression = Annotated[str, Meta(description="JMESPath over the event's payload. At most 1 KB.")]
+
+
+class NewSubscription(Body, frozen=True):
+    """A wish to be started by an event: where ``where`` accepts its payload, with what ``input`` makes of
+    it."""
+
+    event: Event
+    where: Expression | None = None
+    input: Expression | None = None
+
+
+class NewTarget(Body, frozen=True):
+    """Who performs the workflow's queued runs. All but a worker are found by an ARN."""
+
+    kind: TargetKind
+    arn: Annotated[str, Meta(max_length=2048)] | None = None
+
+
+class NewBatch(Body, frozen=True):
+    """How the workflow's starts are put together; ``key``: one window for each of its values."""
+
+    mode: BatchMode
+    window_seconds: Annotated[float, Meta(ge=1, le=86_400)]
+    key: Expression | None = None
+    max_size: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    max_wait_seconds: Annotated[float, Meta(ge=1, le=864_000)] | None = None
+
+
+class PutWorkflow(Body, frozen=True):
+    """A workflow as it is to be registered, all of it. Without ``subscribes`` it is for workers to say."""
+
+    description: Annotated[str, Meta(max_length=1024)] | None = None
+    target: NewTarget | None = None
+    subscribes: Annotated[list[NewSubscription], Meta(max_length=MAX_SUBSCRIPTIONS)] | None = None
+    batch: NewBatch | None = None
+    inactivity_timeout_seconds: Watchdog | None = None
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
+    retention_seconds: Annotated[float, Meta(ge=1, le=315_360_000)] | None = None
+
+
 class NewMessage(Body, frozen=True):
     """One message for a run's log. The types Baton writes itself are refused."""
 
@@ -154,6 +207,13 @@ class RunsQuery(Body, frozen=True):
     tag: Tag | None = None
     since: Time | None = None
     until: Time | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    next_token: Annotated[str, Meta(max_length=2048)] | None = None
+
+
+class PageQuery(Body, frozen=True):
+    """Which page of a list."""
+
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
     next_token: Annotated[str, Meta(max_length=2048)] | None = None
 

@@ -31,6 +31,15 @@ AnyRunId = Annotated[str, Meta(pattern=whole(names.RUN_ID))]
 """An id that a run may have."""
 CustomEvent = Annotated[str, Meta(pattern=whole(names.EVENT).replace("^", rf"^(?!{_BATONS})", 1))]
 """An event of one's own: those that Baton publishes are its."""
+Event = Annotated[
+    str,
+    Meta(
+        pattern=whole(
+            rf"^({_BATONS}(completed|failed):{names.WORKFLOW[1:-1]}|(?!{_BATONS}){names.EVENT[1:-1]})$"
+        )
+    ),
+]
+"""An event that starts runs: an ending of a workflow, or one of one's own."""
 EventId = Annotated[str, Meta(pattern=whole(names.IDEMPOTENCY_KEY))]
 Tag = Annotated[str, _printable(64)]
 Ref = Annotated[str, _printable(256)]

@@ -59,10 +59,15 @@ class Request:
         return text
 
     @property
+    def name(self) -> str:
+        """What the path names, of whatever form."""
+        given = (self._event.get("pathParameters") or {}).get("name") or self._event["rawPath"].split("/")[3]
+        return unquote(given)  # as above
+
+    @property
     def event(self) -> str:
         """The path's event name. Raises InvalidRequest for what is none of a custom event."""
-        given = (self._event.get("pathParameters") or {}).get("name") or self._event["rawPath"].split("/")[3]
-        text = unquote(given)  # as above
+        text = self.name
         check_name(text, ["path", "name"])
         return text
 

@@ -14,7 +14,18 @@ from baton.errors import InvalidRequest
 M = TypeVar("M")
 
 NUMBERS = frozenset(
-    {"code", "inactivity_timeout_seconds", "limit", "max_attempts", "priority", "timeout_seconds"}
+    {
+        "code",
+        "inactivity_timeout_seconds",
+        "limit",
+        "max_attempts",
+        "max_size",
+        "max_wait_seconds",
+        "priority",
+        "retention_seconds",
+        "timeout_seconds",
+        "window_seconds",
+    }
 )
 """Fields of request models, bodies and queries alike, that are numbers."""
 REPEATABLE = frozenset({"state"})

@@ -59,9 +59,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     def settled(self) -> Batch:
         """With its defaults as they apply."""
-        return replace(
-            self, max_wait_seconds=self.max_wait_seconds or DEFAULT_MAX_WAIT_WINDOWS * self.window_seconds
-        )
+        longest = self.max_wait_seconds or DEFAULT_MAX_WAIT_WINDOWS * self.window_seconds
+        return replace(self, max_wait_seconds=longest)
 
 
 class TargetKind(StrEnum):
