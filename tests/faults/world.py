@@ -85,7 +85,8 @@ class Container:
 
 
 class World:
-    """One namespace in empty tables. `said` is every append it acknowledged, by run, birth and first slot."""
+    """One namespace in empty tables. `said` is every append it acknowledged, by run, birth and first slot;
+    `subscribed` who was in the catalog for which event before any of it happened."""
 
     def __init__(self, house: House, *, swapped: bool = False, **settings: Any) -> None:
         house.clear()
@@ -93,6 +94,7 @@ class World:
         self.clock = ManualClock()
         self.settings = Settings(**{**_fields(SETTINGS), **settings})
         self.said: list[tuple[str, str, int, list[Entry]]] = []
+        self.subscribed: dict[str, set[str]] = {}
         self.seeds = count(1)
         self._swapped = swapped
 

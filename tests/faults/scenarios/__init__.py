@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.faults.crash import Scenario
-from tests.faults.scenarios import appending, controlling, past, settling, starting, sweeping
+from tests.faults.scenarios import appending, controlling, handing, past, settling, starting, sweeping
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **starting.SCENARIOS,
@@ -14,4 +14,5 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **controlling.SCENARIOS,
     **sweeping.SCENARIOS,
     **past.SCENARIOS,
+    **handing.SCENARIOS,
 }

@@ -1,0 +1,105 @@
+"""What was registered and what was handed off, read from the tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from baton.domain.catalog import Batch, Subscription, Workflow, endings
+from baton.domain.handoff import Settled
+from baton.domain.run import Run
+from baton.domain.settlement import Delivery, DeliveryState
+from baton.errors import Unavailable
+from tests.faults.world import NAMESPACE, Container, World
+
+
+def register(world: World, name: str, *subscriptions: Subscription, batch: Batch | None = None) -> None:
+    """A workflow stands in the catalog, from before everything else."""
+    now = world.clock.now()
+    workflow = Workflow(
+        namespace=NAMESPACE,
+        name=name,
+        subscribes=subscriptions,
+        declares=True,
+        batch=batch,
+        created_at=now,
+        updated_at=now,
+        rev=f"rev of {name}",
+    )
+    item: Any = {
+        "k": {"S": NAMESPACE},
+        "s": {"S": f"wf#{name}"},
+        "d": {"S": msgspec.json.encode(workflow).decode()},
+    }
+    world.house.client.put_item(TableName=world.settings.catalog_table, Item=item)
+    for wish in subscriptions:
+        world.subscribed.setdefault(wish.event, set()).add(name)
+
+
+def hide_catalog(container: Container) -> None:
+    """The container can't read the catalog from now on."""
+
+    def fail(_namespace: str) -> list[Workflow]:
+        raise Unavailable("the catalog is out of reach")
+
+    store: Any = container.runtime.catalog._context.catalog
+    store.workflows = fail
+    container.runtime.catalog._reads.clear()
+
+
+def settled(found: Any, run_id: str) -> dict[int, Settled]:
+    """Every ending of a run's present life, by attempt."""
+    run: Run = found.runs[run_id]
+    all_ = {
+        each.attempt: Settled(run, each) for each in found.apart.get(run_id, []) if each.birth == run.birth
+    }
+    if run.ending is not None and not run.ending.apart:
+        all_[run.attempt] = Settled(run)
+    return all_
+
+
+def deliveries(found: Any, run_id: str, attempt: int) -> dict[str, Delivery]:
+    """What became of each subscriber to one ending."""
+    made = settled(found, run_id)[attempt].settlement.deliveries
+    return {each.subscriber: each for each in made}
+
+
+def owed_or_delivered(found: Any, run_id: str) -> set[str]:
+    """Whom a run's endings are, or were, owed to; "?" while that is not known."""
+    names: set[str] = set()
+    for each in settled(found, run_id).values():
+        settlement = each.settlement
+        names |= {*settlement.owed, *(delivery.subscriber for delivery in settlement.deliveries)}
+        names |= {"?"} if settlement.unresolved else set()
+    return names
+
+
+def started_by(found: Any, run_id: str) -> list[Run]:
+    """The runs that a run's endings have started."""
+    return [
+        run
+        for run in found.runs.values()
+        if run.triggered_by is not None and run.triggered_by.run_id == run_id
+    ]
+
+
+def check_all_handed(world: World, found: Any) -> None:
+    """I3, in the end: each subscriber to each ending has exactly one run, or a delivery that says why not."""
+    for run_id, run in found.runs.items():
+        if not set(endings(run.workflow)) & world.subscribed.keys():
+            continue
+        for ending in settled(found, run_id).values():
+            if run.continued_as is not None or run.expired(world.clock.now()):
+                continue
+            wanted = world.subscribed.get(ending.event, set())
+            made = {each.subscriber: each for each in ending.settlement.deliveries}
+            assert wanted <= made.keys(), f"never delivered to {wanted - made.keys()}: {ending}"
+            for name in wanted:
+                runs = [
+                    each
+                    for each in found.runs.values()
+                    if each.workflow == name and each.triggered_by == ending.trigger
+                ]
+                expected = made[name].state is DeliveryState.STARTED
+                assert len(runs) == expected, f"{name} was started {len(runs)} times: {made[name]}"
