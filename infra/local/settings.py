@@ -40,6 +40,7 @@ def local_settings(
     env |= {
         "BATON_SIGNING_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
         "BATON_POLL_SECONDS": str(POLL_SECONDS),
+        "BATON_LEAST_RETENTION_SECONDS": "1",
         "BATON_SWEEP_SECONDS": str(SWEEP_SECONDS),
         "BATON_PUBLISH_GRACE_SECONDS": str(GRACE_SECONDS),
         "BATON_HEAL_GRACE_SECONDS": str(GRACE_SECONDS),

@@ -31,6 +31,10 @@ BEYOND_SCHEMA = {
     ("header", "Baton-Attempt"),  # required from the second attempt on
     ("body", "available_at"),  # needs another mode
     ("body", "resumable"),  # and another status
+    ("body", "subscribes"),  # expressions
+    ("body", "batch"),  # its key is one
+    ("body", "target"),  # the ARN of such a resource
+    ("path", "name"),
 }
 """What may be wrong with a request that is right by its schema. Types that only Baton writes: see below."""
 
