@@ -7,15 +7,18 @@ from typing import Any
 import msgspec
 
 from baton.domain.controlling import Cancel
+from baton.domain.events import Post, Posted
 from baton.domain.log import Entry, Producer, Tail, entry
 from baton.domain.payload import canonical, digest
 from baton.domain.settling import Finish, Outcome
 from baton.domain.starting import Start
 from baton.domain.states import Mode, State
+from baton.domain.waiting import Suspend
 from baton.services.appends import Append, Appended
 from baton.services.control import Resumed
 from baton.services.details import RunDetail
 from baton.services.finishes import Finished
+from baton.services.publishing import Published
 from baton.services.starts import Started
 from tests.faults.world import Container, World
 
@@ -113,6 +116,31 @@ def cancel(
 
 def resume(container: Container, run_id: str, *, key: str | None = None, force: bool = False) -> Resumed:
     return container.runtime.control.resume(NAMESPACE, run_id, force=force, key=key)
+
+
+def suspend(
+    container: Container, run_id: str, *, key: str | None = None, attempt: int | None = None, **what: Any
+) -> RunDetail:
+    """Let it wait for one of `until`, `run_id` (as `run`) and `event`."""
+    command = Suspend(
+        until=what.get("until"),
+        run_id=what.get("run"),
+        event=what.get("event"),
+        attempt=attempt,
+        key=key,
+        body=digest(canonical(what)),
+    )
+    return container.runtime.waits.suspend(NAMESPACE, run_id, command)
+
+
+def post(container: Container, name: str, payload: Any = None, *, id: str | None = None) -> Posted:
+    wish = Post(namespace=NAMESPACE, name=name, payload=canonical(payload), id=id)
+    return container.runtime.events.publish(wish)
+
+
+def publish(container: Container, run_id: str, attempt: int | None = None) -> Published:
+    """Deliver what its ending owes, and wake who waits for it."""
+    return container.runtime.publisher.publish(NAMESPACE, run_id, attempt)
 
 
 def delete(container: Container, run_id: str) -> None:

@@ -25,6 +25,7 @@ from baton.store import runs as run_rows
 from baton.store.apart import SETTLEMENT, apart_of
 from baton.store.log import LogItem, _item
 from baton.store.rows import PURGE, ROW, Purge, RunsItem, purge_of
+from tests.faults import awaiting, handed, windows
 from tests.faults.world import Container, World
 
 Life = tuple[str, str]
@@ -88,6 +89,9 @@ def check(world: World, *, as_read: bool = False) -> Facts:
         check_marked(run, [each for each in found.apart[run_id] if each.birth == run.birth], found)
     check_lives(found)
     check_said(world, found)
+    windows.check_windows(found.others, found.runs)
+    awaiting.check_waits(found)
+    awaiting.check_events(found)
     if as_read:
         reader = world.container()
         for run in found.runs.values():
@@ -98,7 +102,7 @@ def check(world: World, *, as_read: bool = False) -> Facts:
 
 def check_log(items: Sequence[LogItem], *, first: int) -> None:
     """I2: no holes, no overlap; headers carry on from one another; `end` is the last word of its attempt."""
-    slot, attempt, closed, cancel = first, 1, False, False
+    slot, attempt, closed, cancel, suspended = first, 1, False, False, False
     producers: dict[tuple[str, int], ProducerState] = {}
     for item in items:
         entries = unpack(item.body)
@@ -109,14 +113,20 @@ def check_log(items: Sequence[LogItem], *, first: int) -> None:
             assert said == "resumed", f"after an end comes {said}"
             attempt, closed, cancel = attempt + 1, False, False
         elif said == "end":
-            closed = True
+            closed, suspended = True, False
         elif said == "cancel":
             cancel = True
-        assert len(entries) == 1 or not {"end", "resumed", "cancel"} & {entry.type for entry in entries}
+        elif said == "suspended":
+            suspended = "woken" not in {entry.type for entry in entries}
+        elif said == "woken":
+            suspended = False
+        if said == "start":
+            cancel = "cancel" in {entry.type for entry in entries}  # it goes on from one that was told to stop
+        else:
+            assert len(entries) == 1 or not {"end", "resumed", "cancel"} & {entry.type for entry in entries}
         header = item.header
-        assert (header.attempt, header.closed, header.cancel) == (attempt, closed, cancel), (
-            f"{said}: {header}"
-        )
+        marks = (header.attempt, header.closed, header.cancel, header.suspended)
+        assert marks == (attempt, closed, cancel, suspended), f"{said}: {header}"
         for state in header.producers:
             before = producers.get((state.id, state.attempt), state)
             assert (state.epoch, state.seq) >= (before.epoch, before.seq), f"{before} went back to {state}"
@@ -245,6 +255,9 @@ def check_quiet(world: World) -> None:
         assert not run.settlement.marked, f"still owed, unresolved or waiting: {run}"
     for each in (apart for some in found.apart.values() for apart in some):
         assert not each.settlement.marked, f"still owed, unresolved or waiting: {each}"
+    awaiting.check_nobody_forgotten(world, found)
+    handed.check_all_handed(world, found)
+    windows.check_all_fired(found.others)
     for run_id, alias in found.aliases.items():
         target = found.runs.get(alias.run_id)
         assert target is not None, f"alias {run_id} leads nowhere"

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.faults.crash import Scenario
-from tests.faults.scenarios import appending, controlling, handing, past, settling, starting, sweeping
+from tests.faults.scenarios import (
+    appending,
+    controlling,
+    handing,
+    past,
+    posting,
+    settling,
+    starting,
+    sweeping,
+    waiting,
+)
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **starting.SCENARIOS,
@@ -15,4 +25,6 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **sweeping.SCENARIOS,
     **past.SCENARIOS,
     **handing.SCENARIOS,
+    **waiting.SCENARIOS,
+    **posting.SCENARIOS,
 }

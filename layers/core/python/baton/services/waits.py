@@ -53,7 +53,7 @@ class Waits:
 
         A repeat with the same key after a lost reply suspends nothing anew, also when the run was woken
         since. Raises NotFound (the run, or the one to wait for), InvalidRequest, LeaseLost, RunTerminal,
-        InFlight and IdempotencyMismatch.
+        InFlight, IdempotencyMismatch and Unavailable.
         """
         if command.run_id == run_id:
             raise InvalidRequest.at(["body", "run"], "a run can't wait for itself")
@@ -124,8 +124,8 @@ class Waits:
         return None
 
     def _taken(self, suspended: Performed[Any]) -> Performed[Any] | None:
-        """What became of a run that has just come to wait, if an event was kept for it. Should the store be
-        in trouble, the sweep looks again."""
+        """What became of a run that has just come to wait, if an event was kept for it. Raises Unavailable:
+        the same request again, or the sweep, looks then."""
         context, wait = self._context, suspended.run.wait
 
         def decide(run: Run, _tail: Tail) -> Step | None:
@@ -136,13 +136,9 @@ class Waits:
                 return None
             return take(run, wait, kept, rev=context.nonce(), now=context.clock.now())
 
-        try:
-            if self.kept_for(suspended.run) is None:
-                return None
-            return self._performer.perform(suspended.run.namespace, suspended.run.id, decide)
-        except TryAgain as trouble:
-            logger.warning("a kept event was left to the sweep", run=suspended.run.id, reason=trouble.detail)
+        if self.kept_for(suspended.run) is None:
             return None
+        return self._performer.perform(suspended.run.namespace, suspended.run.id, decide)
 
     def _tried(self, waiter: Waiter, what: Settled | Posted) -> bool:
         """Whether a waiter is awake now, or waits no more, or elsewhere."""
