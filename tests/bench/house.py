@@ -27,6 +27,20 @@ SIGNING_KEY = b"the containers of one house share it"
 NAMESPACE = "bench"
 
 
+class StandingClock(SystemClock):
+    """Stands still, but for what somebody sleeps: what is a container's age of anything is the script's to
+    say."""
+
+    def __init__(self) -> None:
+        self._now = float(super().now())
+
+    def now(self) -> Millis:
+        return round(self._now)
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds * 1000
+
+
 class SkippingClock(SystemClock):
     """The wall clock, whose sleeper wakes at once, later: nobody waits for a long poll to find nothing."""
 
@@ -60,6 +74,7 @@ class Tables:
         self.client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=REGION)
         house = uuid.uuid4().hex[:12]
         self.names = {spec.name: f"{spec.name}-{house}" for spec in TABLES}
+        self.specs = {self.names[spec.name]: spec for spec in TABLES}
         create(self.client, self.names)
 
     def renamed(self, request: dict[str, Any], other: "Tables") -> dict[str, Any]:

@@ -3,17 +3,18 @@
 import copy
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from baton.store.dynamo import Dynamo
+from tests.bench import transactions
+from tests.bench.house import Tables
+from tests.bench.transactions import Item, Place
 
 A = TypeVar("A")
 B = TypeVar("B")
-
-LOCAL_TRANSACTION_FACTOR = 2
-"""DynamoDB Local reports a transaction's writes at this many times the units that AWS asks for them."""
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 
@@ -76,14 +77,17 @@ class Meter:
     """Listens at a container's one door to DynamoDB.
 
     Chains are counted by structure, not by the clock: of two calls made together only the longer chain
-    counts, so the number is the same on a slow machine.
+    counts, and one made beside others counts from where it began to where it is waited for, so the number is
+    the same on a slow machine.
     """
 
-    def __init__(self, dynamo: Dynamo) -> None:
+    def __init__(self, dynamo: Dynamo, tables: Tables) -> None:
+        self._tables = tables
         self._tally: Tally | None = None
-        self._chain = threading.local()
-        self._together = dynamo.together
+        self._chain = _Chain()
+        self._together, self._begin = dynamo.together, dynamo.begin
         dynamo.together = self._side_by_side  # type: ignore[method-assign]
+        dynamo.begin = self._beside  # type: ignore[method-assign]
         events = dynamo.connection.client.meta.events
         events.register("before-parameter-build.dynamodb", self._asked)
         events.register("after-call.dynamodb", self._answered)
@@ -99,19 +103,46 @@ class Meter:
             self._tally = None
             tally.trips = self._chain.length
 
-    def _asked(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+    def _asked(self, params: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
         if self._tally is not None:
+            params["ReturnConsumedCapacity"] = "INDEXES"
             context["bench_request"] = copy.deepcopy(params)
+            if model.name == "TransactWriteItems":
+                context["bench_before"] = self._standing(params)
 
     def _answered(self, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
-        if self._tally is not None:
+        if self._tally is not None and "bench_request" in context:
             self._chain.length += 1
-            request = context["bench_request"]
-            call = Call(model.name, request, units(model.name, request, parsed))
-            self._tally.calls.append(call)
+            request, took = context["bench_request"], None
+            if model.name != "TransactWriteItems":
+                took = units(model.name, request, parsed)
+            elif "ConsumedCapacity" in parsed:
+                took = self._transaction(request, context["bench_before"], parsed)
+            self._tally.calls.append(Call(model.name, request, took))
+
+    def _transaction(self, request: dict[str, Any], before: list[Item | None], answer: dict[str, Any]) -> int:
+        """What AWS asks for a transaction; that DynamoDB Local reports just what it makes of it is proved
+        with each."""
+        after = self._standing(request)
+        where = transactions.places(request, self._tables.specs)
+        parts = [
+            transactions.part(place, self._tables.specs[place.table], was, is_)
+            for place, was, is_ in zip(where, before, after, strict=True)
+        ]
+        expected, reported = transactions.reported(parts), _by_arm(answer)
+        if reported != expected:
+            raise AssertionError(f"DynamoDB Local reports {reported}, by the formula it is {expected}")
+        return sum(each.units for each in parts)
+
+    def _standing(self, request: dict[str, Any]) -> list[Item | None]:
+        return [self._item(place) for place in transactions.places(request, self._tables.specs)]
+
+    def _item(self, place: Place) -> Item | None:
+        answer = self._tables.client.get_item(TableName=place.table, Key=place.key, ConsistentRead=True)
+        return answer.get("Item")
 
     def _side_by_side(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-        before = getattr(self._chain, "length", 0)
+        before = self._chain.length
         lengths: list[int] = []
 
         def measured(branch: Callable[[], Any]) -> Callable[[], Any]:
@@ -129,17 +160,69 @@ class Meter:
         finally:
             self._chain.length = before + max(lengths, default=0)
 
+    def _beside(self, call: Callable[[], A]) -> Future[A]:
+        began_at, tally = self._chain.length, self._tally
+        ended_at = 0
+
+        def measured() -> A:
+            nonlocal ended_at
+            self._chain.length = began_at
+            try:
+                return call()
+            finally:
+                ended_at = self._chain.length
+
+        future = self._begin(measured)
+        result = future.result
+
+        def waited_for(timeout: float | None = None) -> A:
+            try:
+                return result(timeout)
+            finally:
+                if tally is self._tally:  # one that an earlier request began is no part of this chain
+                    self._chain.length = max(self._chain.length, ended_at)
+
+        future.result = waited_for  # type: ignore[method-assign]
+        return future
+
+
+class _Chain(threading.local):
+    """How many calls each thread has waited for, one after the other."""
+
+    length = 0
+
+
+def _by_arm(answer: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """What a transaction reports by table: for the table itself, and for its indexes."""
+    return {
+        each["TableName"]: (
+            each["Table"]["CapacityUnits"],
+            sum(index["CapacityUnits"] for index in each.get("GlobalSecondaryIndexes", {}).values()),
+        )
+        for each in answer["ConsumedCapacity"]
+    }
+
 
 def units(operation: str, request: dict[str, Any], answer: dict[str, Any]) -> float | None:
-    """The units that an answer of DynamoDB Local reports, corrected to the AWS formula: it doubles a
-    transaction's writes, and gives a read that finds nothing away for nothing."""
+    """The units that an answer of DynamoDB Local reports of anything but a transaction: a read that finds
+    nothing, which it gives away, counts as the least one, and so does each that a batch of reads misses."""
     consumed = answer.get("ConsumedCapacity")
     if consumed is None:
         return None
     parts = consumed if isinstance(consumed, list) else [consumed]
     total = float(sum(part["CapacityUnits"] for part in parts))
-    if operation == "TransactWriteItems":
-        return total / LOCAL_TRANSACTION_FACTOR
     if operation in ("GetItem", "Query"):
         return max(total, 1.0 if request.get("ConsistentRead") else 0.5)
+    if operation == "BatchGetItem":
+        return total + 0.5 * _missed(request, answer)
     return total
+
+
+def _missed(request: dict[str, Any], answer: dict[str, Any]) -> int:
+    """Keys of a batch of reads, which are eventually consistent here, at which nothing stood."""
+
+    def keys(tables: dict[str, Any]) -> int:
+        return sum(len(wanted["Keys"]) for wanted in tables.values())
+
+    found = sum(len(items) for items in answer["Responses"].values())
+    return keys(request["RequestItems"]) - keys(answer.get("UnprocessedKeys", {})) - found

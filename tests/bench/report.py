@@ -8,9 +8,10 @@ from tests.bench.cpu import Cpu
 from tests.bench.imports import Imports
 from tests.bench.limits import Limits, Row
 from tests.bench.results import Results
+from tests.bench.sizes import KB
 from tests.bench.throughput import Throughput
 from tests.bench.units import Units
-from tests.bench.whole import WholeRun
+from tests.bench.whole import LIMITS, WholeRun
 
 _COLOURS = {"ok": "green", "over": "bold red"}
 
@@ -38,7 +39,7 @@ def _show_units(console: Console, units: Units) -> None:
         "Units and round trips, the most of one operation",
         "operation", "k", "WRU", "RRU", "trips", "calls", "refused", "limit", "",
     )  # fmt: skip
-    before = 0
+    before, factors = 0, units.transaction_factors
     for row in units.rows:
         if before and row.containers != before:
             table.add_section()
@@ -47,10 +48,11 @@ def _show_units(console: Console, units: Units) -> None:
     console.print(table)
     console.print(
         "k: containers that take turns. Trips: calls that wait for each other; calls made together count as "
-        "one. DynamoDB Local reports the writes of a transaction at "
-        f"{units.transaction_factor:g} times the AWS formula (just measured by a bare transaction): they are "
-        "halved, those to indexes too. A refused write is answered without units: + is the least that AWS "
-        "asks for it. A read that finds nothing, which DynamoDB Local gives away, counts as the least read.",
+        f"one. Of a transaction DynamoDB Local reports {factors.table:g} times the AWS price for the table "
+        f"and {factors.index:g} times for an index, and of two items that take the same "
+        f"{factors.equal_items:g} (just measured by bare ones): both are corrected, item by item. A refused "
+        "write is answered without units: + is the least that AWS asks for it. A read that finds nothing, "
+        "which DynamoDB Local gives away, counts as the least read.",
         style="dim",
     )
     _show_whole(console, units.whole)
@@ -58,27 +60,31 @@ def _show_units(console: Console, units: Units) -> None:
 
 def _show_whole(console: Console, runs: list[WholeRun]) -> None:
     table = _table(
-        "A whole run: start, 20 events of 1 KB in 4 batches, finish",
+        "A whole run: start, 20 events of 1 KB in 4 batches, finish, hand-off to one; its purge later",
         "run", "k", "WRU", "RRU", "trips", "calls", "refused", "limit", "", "$ per million",
     )  # fmt: skip
     for run in runs:
         _add_row(table, run.row, f"{run.dollars_per_million.total:.2f}")
+        _add_row(table, run.purge, "in it")
     console.print(table)
-    for run in runs[:2]:
+    for run in runs[: len(LIMITS)]:
         cost = run.dollars_per_million
         console.print(
             f"{run.row.operation}, dollars for a million: writes {cost.writes:.2f} + reads {cost.reads:.2f} "
-            f"+ purge of the log {cost.purge:.2f} + {run.requests} HTTP API requests {cost.http:.2f} + "
-            f"Lambda {cost.functions:.2f}",
+            f"+ purge of the log {cost.purge:.2f} + {prices.DAYS_KEPT} days of {run.kept_bytes / KB:.1f} KB "
+            f"{cost.storage:.2f} + {run.requests} HTTP API requests {cost.http:.2f} + {run.invocations} "
+            f"Lambda invocations {cost.functions:.2f}",
             style="dim",
         )
     console.print(
         "Arithmetic, not a bill: list prices of us-east-1 (AWS's price pages: DynamoDB on demand "
         f"{prices.USD_PER_MILLION_WRU}/{prices.USD_PER_MILLION_RRU} per million write/read units, HTTP API "
         f"{prices.USD_PER_MILLION_HTTP_REQUESTS:.2f} and Lambda {prices.USD_PER_MILLION_INVOCATIONS:.2f} per "
-        f"million requests, arm64 {prices.USD_PER_GB_SECOND} per GB-second), assuming "
-        f"{prices.ASSUMED_SECONDS * 1000:g} ms at {prices.ASSUMED_GB:g} GB for an invocation. Storage, logs, "
-        "readers and hand-off are not in it.",
+        f"million requests, arm64 {prices.USD_PER_GB_SECOND} per GB-second, storage "
+        f"{prices.USD_PER_GB_MONTH} and its point-in-time recovery {prices.USD_PER_GB_MONTH_RECOVERABLE:.2f} "
+        f"per GB-month), assuming {prices.ASSUMED_SECONDS * 1000:g} ms at {prices.ASSUMED_GB:g} GB for an "
+        "invocation. The subscriber's start is in it, what it does then is not; nor are readers, the "
+        "catalog's reads, CloudWatch, and what one might switch on: events on a bus, an authoriser.",
         style="dim",
     )
 

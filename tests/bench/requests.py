@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from tests.bench.house import Request, run_path
 
@@ -57,6 +58,12 @@ def read(run: str, offset: str, live: str | None = None) -> Request:
     """What the log has from an offset on."""
     query = f"offset={offset}" + ("" if live is None else f"&live={live}")
     return Request("stream", "GET", run_path(run, "stream"), query)
+
+
+def register(workflow: str, fields: Mapping[str, Any]) -> Request:
+    """The registration of a workflow."""
+    body = json.dumps(fields).encode()
+    return Request("workflows", "PUT", f"/v1/workflows/{quote(workflow, safe='')}", body=body)
 
 
 SWEEP = Request("sweep")

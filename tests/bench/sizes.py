@@ -1,4 +1,4 @@
-"""How large an item is to DynamoDB, and what that asks of a write or a read.
+"""How large an item is to DynamoDB, and what that asks of a write, a read or a month.
 
 Source: "DynamoDB item sizes and formats", DynamoDB developer guide. Numbers there are approximate.
 """
@@ -6,7 +6,11 @@ Source: "DynamoDB item sizes and formats", DynamoDB developer guide. Numbers the
 import math
 from typing import Any
 
+from baton.store.schema import TableSpec
+
 KB = 1024
+OVERHEAD = 100
+"""Bytes of storage that an item takes beside its own, and each entry of an index."""
 
 
 def item_bytes(item: dict[str, Any]) -> int:
@@ -26,6 +30,18 @@ def put_units(item: dict[str, Any]) -> int:
 def read_units(item: dict[str, Any]) -> int:
     """The units of a consistent read of this item; an eventually consistent one takes half."""
     return math.ceil(item_bytes(item) / (4 * KB))
+
+
+def stored_bytes(spec: TableSpec, item: dict[str, Any]) -> int:
+    """The storage that an item is billed as, its entries in the table's indexes included: they hold keys
+    only."""
+    total = item_bytes(item) + OVERHEAD
+    for index in spec.indexes:
+        keys = {index.hash_key.name, index.range_key.name}
+        if keys <= item.keys():
+            names = keys | {spec.hash_key.name, spec.range_key.name}
+            total += item_bytes({name: item[name] for name in names}) + OVERHEAD
+    return total
 
 
 def _value_bytes(kind: str, value: Any) -> int:

@@ -1,12 +1,17 @@
 """Containers that take turns, as a load balancer would have it, and a driver who speaks to them."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from baton.bootstrap import SystemClock
+from baton.bootstrap import Runtime, SystemClock
+from baton.store.rows import run_key
 from infra.local.events import HttpAnswer
 from tests.bench import requests
-from tests.bench.house import Container, Request, Tables, header, run_id
+from tests.bench.house import NAMESPACE, Container, Request, Tables, header, run_id
 from tests.bench.meter import Meter, Tally
+from tests.bench.streaming import PUBLISH, Told
+
+A_MOMENT = 0.001
 
 
 class Stage:
@@ -14,13 +19,28 @@ class Stage:
 
     def __init__(self, tables: Tables, clock: SystemClock, turns: int) -> None:
         self.tables = tables
+        self.clock = clock
         self.turns = turns
         self._containers = [Container(tables, clock) for _ in range(turns)]
-        self._meters = [Meter(container.runtime.dynamo) for container in self._containers]
+        self._meters = [Meter(container.runtime.dynamo, tables) for container in self._containers]
         self._turn = 0
+        self.told = Told(tables)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Have every container read the catalog, unmeasured: it is no older than its containers then."""
+        for container in self._containers:
+            container.runtime.catalog.snapshot(NAMESPACE, fresh=True)
+
+    def register(self, workflows: Mapping[str, Mapping[str, Any]]) -> None:
+        """Put workflows into the catalog, and let every container know."""
+        for name, fields in workflows.items():
+            self.send(requests.register(name, fields))
+        self.refresh()
 
     def next(self) -> tuple[Container, Meter]:
-        """Whose turn it is."""
+        """Whose turn it is; a moment has passed since the last one's."""
+        self.clock.sleep(A_MOMENT)
         self._turn = (self._turn + 1) % self.turns
         return self._containers[self._turn], self._meters[self._turn]
 
@@ -41,6 +61,22 @@ class Stage:
         event = container.event(request)
         with meter.counting() as tally:
             container.invoke(request.function, event)
+        return tally
+
+    def publish(self, run: str) -> Tally:
+        """What the live publisher takes for the newest word of a run."""
+        container, meter = self.next()
+        event = self.told.event(run_key(NAMESPACE, run))
+        with meter.counting() as tally:
+            answer = container.invoke(PUBLISH, event)
+        assert not answer["batchItemFailures"], f"run {run} could not be published"
+        return tally
+
+    def perform(self, work: Callable[[Runtime], object]) -> Tally:
+        """What work takes that a container's services do."""
+        container, meter = self.next()
+        with meter.counting() as tally:
+            work(container.runtime)
         return tally
 
 

@@ -3,10 +3,9 @@
 import pytest
 
 from tests.bench import units
-from tests.bench.house import SkippingClock, Tables
-from tests.bench.limits import row_of
+from tests.bench.house import StandingClock, Tables
 from tests.bench.stage import Stage
-from tests.bench.whole import whole_run
+from tests.bench.whole import LIMITS, whole_run
 
 
 @pytest.fixture(scope="module")
@@ -16,24 +15,24 @@ def tables(dynamodb_local_url):
 
 @pytest.fixture(scope="module")
 def strangers(tables):
-    return Stage(tables, SkippingClock(), 1)
+    return Stage(tables, StandingClock(), 1)
 
 
 @pytest.fixture(scope="module", params=units.TURNS, ids=lambda turns: f"{turns}-in-turn")
 def stage(request, tables):
-    return Stage(tables, SkippingClock(), request.param)
+    return Stage(tables, StandingClock(), request.param)
 
 
-def test_the_correction_of_transactions_is_the_factor_that_dynamodb_local_has(tables):
-    assert units.transaction_factor(tables) == 2
+def test_the_correction_of_transactions_is_what_dynamodb_local_makes_of_them(tables):
+    assert units.transaction_factors(tables) == units.Factors(table=2, index=4, equal_items=1)
 
 
 @pytest.mark.parametrize("operation", units.SCRIPTS)
 def test_an_operation_takes_no_more_than_its_limit(stage, strangers, operation):
-    row = row_of(operation, stage.turns, units.SCRIPTS[operation](stage, strangers))
-    assert not row.broken
+    assert not units.play(operation, stage, strangers).broken
 
 
-@pytest.mark.parametrize("kind", ["repetitive", "prose"])
-def test_a_whole_run_takes_no_more_than_its_limit(stage, kind):
-    assert not whole_run(stage, kind).row.broken
+@pytest.mark.parametrize("turns", units.TURNS)
+@pytest.mark.parametrize("kind", LIMITS)
+def test_a_whole_run_takes_no_more_than_its_limit(dynamodb_local_url, kind, turns):
+    assert not whole_run(Tables(dynamodb_local_url), turns, kind).row.broken

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.bench import reading, writing
-from tests.bench.house import SkippingClock, Tables
+from tests.bench import handoff, reading, transactions, writing
+from tests.bench.house import StandingClock, Tables
 from tests.bench.limits import Limits, Row, Sample, row_of
-from tests.bench.meter import LOCAL_TRANSACTION_FACTOR
 from tests.bench.stage import Stage
-from tests.bench.whole import WholeRun, whole_run
+from tests.bench.whole import LIMITS, WholeRun, whole_run
 
 TURNS = (1, 4)
 
@@ -18,10 +17,23 @@ Script = Callable[[Stage, Stage], list[Sample]]
 
 
 @dataclass(frozen=True)
+class Factors:
+    """How many times the AWS price DynamoDB Local reports of a transaction for a table and for an index, and
+    how many of two items that take the same."""
+
+    table: float
+    index: float
+    equal_items: float
+
+
+LOCAL = Factors(table=transactions.LOCAL_TABLE_FACTOR, index=transactions.LOCAL_INDEX_FACTOR, equal_items=1)
+
+
+@dataclass(frozen=True)
 class Units:
     """All that was counted."""
 
-    transaction_factor: float
+    transaction_factors: Factors
     rows: list[Row]
     whole: list[WholeRun]
 
@@ -43,6 +55,10 @@ def _steady(kind: str, events: int) -> Script:
 
 def _alone(script: Callable[[Stage], list[Sample]]) -> Script:
     return lambda stage, _: script(stage)
+
+
+def _hand_off(subscribers: int) -> Script:
+    return lambda stage, _: handoff.hand_offs(stage, subscribers)
 
 
 SCRIPTS: dict[str, Script] = {
@@ -83,34 +99,67 @@ SCRIPTS: dict[str, Script] = {
     "resume": _alone(writing.resumes),
     "list, page of 50": _alone(reading.pages),
     "delete": _alone(writing.deletes),
+    "finish, 1 subscriber": _alone(handoff.owing_finishes),
+    "hand-off to 1": _hand_off(1),
+    "hand-off to 2": _hand_off(2),
+    "hand-off to 5": _hand_off(5),
+    "hand-off to 1, 2 KB output": _alone(handoff.heavy_hand_offs),
+    "hand-off repeated": _alone(handoff.repeated_hand_offs),
+    "hand-off into a new window": _alone(handoff.opening_joins),
+    "hand-off into an open window": _alone(handoff.joins),
+    "get, settled, 1 delivery": lambda stage, _: handoff.details(stage, 1),
+    "get, settled, 5 deliveries": lambda stage, _: handoff.details(stage, 5),
     "sweep, nothing due": _alone(writing.sweeps),
 }
 
 
+def play(name: str, stage: Stage, strangers: Stage) -> Row:
+    """Run one script, every container having read the catalog of late."""
+    for each in (stage, strangers):
+        each.refresh()
+    return row_of(name, stage.turns, SCRIPTS[name](stage, strangers))
+
+
 def count(tables: Tables, operations: Sequence[str] = tuple(SCRIPTS)) -> Units:
     """Run every script (or those named) at every number of containers."""
-    factor = transaction_factor(tables)
-    clock = SkippingClock()
+    factors = transaction_factors(tables)
+    clock = StandingClock()
     strangers = Stage(tables, clock, 1)
     rows, whole = [], []
     for turns in TURNS:
+        whole += [whole_run(Tables(tables.endpoint), turns, kind) for kind in LIMITS]
         stage = Stage(tables, clock, turns)
         for name in operations:
-            rows.append(row_of(name, turns, SCRIPTS[name](stage, strangers)))
-        whole += [whole_run(stage, kind) for kind in ("repetitive", "prose")]
-    return Units(factor, rows, whole)
+            rows.append(play(name, stage, strangers))
+    return Units(factors, rows, whole)
 
 
-def transaction_factor(tables: Tables) -> float:
-    """How many times the AWS formula DynamoDB Local reports for a transaction: a put of less than 1 KB into
-    a table without indexes is 2 units there."""
-    item = {"k": {"S": "probe"}, "s": {"S": "probe"}}
-    put: Any = {"Put": {"TableName": tables.names["log"], "Item": item}}
-    answer = tables.client.transact_write_items(TransactItems=[put], ReturnConsumedCapacity="TOTAL")
-    factor = answer["ConsumedCapacity"][0]["CapacityUnits"] / 2
-    if factor != LOCAL_TRANSACTION_FACTOR:
-        raise AssertionError(
-            f"DynamoDB Local reports transactions at {factor:g} times the formula: the meter corrects "
-            f"{LOCAL_TRANSACTION_FACTOR}"
-        )
-    return factor
+def transaction_factors(tables: Tables) -> Factors:
+    """What DynamoDB Local makes of a transaction, by a bare one: a put of less than 1 KB into a table with an
+    entry in one of its indexes, which is 1 unit for each of both outside of one."""
+    table = tables.names["runs"]
+
+    def put(sort: str) -> Any:
+        item = {"k": {"S": "probe"}, "s": {"S": sort}, "ek": {"S": "probe"}, "ea": {"N": "1"}}
+        return {"TableName": table, "Item": item}
+
+    def arms(*sorts: str) -> tuple[float, float]:
+        puts: Any = [{"Put": put(sort)} for sort in sorts]
+        answer = tables.client.transact_write_items(TransactItems=puts, ReturnConsumedCapacity="INDEXES")
+        (consumed,) = answer["ConsumedCapacity"]
+        return consumed["Table"]["CapacityUnits"], _index_units(consumed)
+
+    alone = tables.client.put_item(**put("alone"), ReturnConsumedCapacity="INDEXES")["ConsumedCapacity"]
+    base, index = arms("one")
+    found = Factors(
+        table=base / alone["Table"]["CapacityUnits"] / transactions.TABLE_FACTOR,
+        index=index / _index_units(alone),
+        equal_items=sum(arms("two", "three")) / (base + index),
+    )
+    if found != LOCAL:
+        raise AssertionError(f"DynamoDB Local reports transactions by {found}: the meter corrects {LOCAL}")
+    return found
+
+
+def _index_units(consumed: Any) -> float:
+    return float(sum(index["CapacityUnits"] for index in consumed["GlobalSecondaryIndexes"].values()))

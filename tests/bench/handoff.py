@@ -1,0 +1,98 @@
+"""Scripts of the hand-off: finishes that owe, publishing as the live publisher does it, windows, details."""
+
+import json
+import uuid
+from typing import Any
+
+from tests.bench import requests
+from tests.bench.limits import Limits, Sample
+from tests.bench.material import KB, prose
+from tests.bench.meter import Tally
+from tests.bench.stage import Driver, Stage
+from tests.bench.writing import ROUNDS, SMALL_INPUT, batch
+
+SMALL_OUTPUT = {"pages": 117}
+WINDOW = {"mode": "batch", "window_seconds": 3600}
+
+
+def subscribed(stage: Stage, subscribers: int, **fields: Any) -> str:
+    """A new workflow whose completion starts so many, the name of each known to every container."""
+    workflow = f"build-{uuid.uuid4().hex[:8]}"
+    wish = {"subscribes": [{"event": f"run.completed:{workflow}"}]} | fields
+    stage.register({f"{workflow}-report-{count}": wish for count in range(subscribers)})
+    for name in (workflow, *(f"{workflow}-report-{count}" for count in range(subscribers))):
+        for _ in range(stage.turns):
+            Driver(stage, key=_key(), workflow=name, mode="attached")
+    return workflow
+
+
+def settled(stage: Stage, workflow: str, output: object = SMALL_OUTPUT) -> tuple[Driver, Tally]:
+    """A run of it that has completed, and what its finish took."""
+    driver = Driver(stage, key=_key(), workflow=workflow, input=SMALL_INPUT)
+    driver.append(batch("prose", 1))
+    return driver, driver.finish(output=output)
+
+
+def owing_finishes(stage: Stage) -> list[Sample]:
+    """Finishes that one subscriber is owed for."""
+    workflow = subscribed(stage, 1)
+    return [Sample(settled(stage, workflow)[1], Limits(wru=7, trips=2)) for _ in range(ROUNDS)]
+
+
+def hand_offs(stage: Stage, subscribers: int) -> list[Sample]:
+    """Live publishings, each of an ending that so many are owed."""
+    workflow = subscribed(stage, subscribers)
+    limits = Limits(wru=3 * subscribers + 3)
+    return [Sample(stage.publish(settled(stage, workflow)[0].run), limits) for _ in range(ROUNDS)]
+
+
+def heavy_hand_offs(stage: Stage) -> list[Sample]:
+    """Live publishings of an ending whose payload is too large to stand in the started run's row."""
+    workflow = subscribed(stage, 1)
+    return [Sample(stage.publish(settled(stage, workflow, prose(2 * KB))[0].run)) for _ in range(ROUNDS)]
+
+
+def repeated_hand_offs(stage: Stage) -> list[Sample]:
+    """The stream's word once more, of what has been delivered: one read."""
+    workflow = subscribed(stage, 1)
+    samples = []
+    for _ in range(ROUNDS):
+        run = settled(stage, workflow)[0].run
+        stage.publish(run)
+        samples.append(Sample(stage.publish(run), Limits(wru=0, reads=1)))
+    return samples
+
+
+def joins(stage: Stage) -> list[Sample]:
+    """Live publishings to one that coalesces, whose window is open."""
+    workflow = subscribed(stage, 1, batch=WINDOW)
+    stage.publish(settled(stage, workflow)[0].run)
+    return [Sample(stage.publish(settled(stage, workflow)[0].run)) for _ in range(ROUNDS)]
+
+
+def opening_joins(stage: Stage) -> list[Sample]:
+    """Live publishings to one that coalesces, none of whose windows is open."""
+    samples = []
+    for _ in range(ROUNDS):
+        workflow = subscribed(stage, 1, batch=WINDOW)
+        samples.append(Sample(stage.publish(settled(stage, workflow)[0].run)))
+    return samples
+
+
+def details(stage: Stage, subscribers: int) -> list[Sample]:
+    """Looks at a settled run with its deliveries: a started run's state takes half a unit."""
+    workflow = subscribed(stage, subscribers)
+    driver, _ = settled(stage, workflow)
+    stage.publish(driver.run)
+    limits = Limits(rru=1.5 + 0.5 * subscribers, trips=2)
+    return [Sample(stage.measure(requests.get(driver.run)), limits) for _ in range(ROUNDS)]
+
+
+def started_by(stage: Stage, run: str) -> list[str]:
+    """The runs that a run's ending has started."""
+    answer, _ = stage.send(requests.get(run))
+    return [delivery["run_id"] for delivery in json.loads(answer.body)["deliveries"]]
+
+
+def _key() -> str:
+    return uuid.uuid4().hex
