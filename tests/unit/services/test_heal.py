@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from baton.domain.catalog import HealWork
 from baton.domain.states import State
 from baton.errors import Unavailable
-from baton.services.heal import Heal
+from baton.services.heal import Heal, Healed
 from baton.services.publishing import Publisher
 from baton.store.runs import RunStore
 from tests.unit.house import NS, House, before_each_call, house_of
@@ -126,7 +126,7 @@ def test_an_ending_that_moved_between_the_index_and_the_rows_is_not_missed(house
     publish(house, "r1")
     register(house, "alert", BROKEN)
     healer, other = house.container(), house.container()
-    resumed = []
+    resumed: list[object] = []
 
     def resume(operation, _request):
         if operation == "BatchGetItem" and not resumed:
@@ -214,11 +214,12 @@ def test_a_change_during_a_pass_is_not_taken_for_healed(house: House):
     register(house, "report", BUILT)
     wait_out(house)
     healer = house.container()
-    changed = []
+    changed: list[int] = []
 
     def change(operation, _request):
         if operation == "DeleteItem" and not changed:
-            changed.append(register(house, "audit", BUILT))
+            changed.append(1)
+            register(house, "audit", BUILT)
 
     with before_each_call(healer, change):
         assert healer.heal.run().done == 0
@@ -284,11 +285,11 @@ def test_two_healings_at_once_start_each_subscriber_once(house: House):
         settle(house, f"r{i}")
     register(house, "report", BUILT)
     one, other = house.container(), house.container()
-    overlapping = []
+    overlapping: list[Healed] = []
 
     def overlap(operation, _request):
         if operation == "PutItem" and not overlapping:
-            overlapping.append(None)
+            overlapping.append(Healed())
             overlapping[0] = other.heal.run()
 
     with before_each_call(one, overlap):
