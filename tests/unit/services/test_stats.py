@@ -184,9 +184,7 @@ def test_all_that_is_owed_comes_up_within_what_it_looks_ahead(house: House):
     """Whatever failed is looked at again within an hour."""
     register(house, "report", BUILT)
     settle(house, "r1")
-    due = DueStore(
-        house.dynamo(), house.settings.runs_table, shards=house.container().sweep._context.due._shards
-    )
+    due = house.container().sweep._context.due
     item = due.look(f"{NS}#r1", "run")
     assert item is not None
     assert due.put_off(item, rev="rev", due_at=house.clock.now() + 3_600_000)
