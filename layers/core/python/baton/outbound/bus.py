@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from baton.domain.lifecycle import LifecycleEvent
 from baton.domain.payload import KB
 from baton.observability import logger
 from baton.outbound.clients import Client, LazyClient
+
+if TYPE_CHECKING:
+    from baton.domain.lifecycle import LifecycleEvent
 
 SOURCE = "baton"
 MAX_ENTRIES = 10

@@ -24,7 +24,7 @@ class Retention:
         so is what is more than one piece."""
         context = self._context
         now = context.clock.now()
-        over = now if run.expires_at is None else run.expires_at
+        over = now if run.expires_at is None else max(run.expires_at, run.updated_at)
         purge = Purge(
             namespace=run.namespace,
             run_id=run.id,
