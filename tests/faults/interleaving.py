@@ -7,8 +7,9 @@ changes of turn: which is what nearly every race needs.
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from tests.faults.world import Container, House, World
 
 STUCK_SECONDS = 60
 MAX_TURNS = 400
+MAX_STEPS = 2000
 SHOWN = 3
 
 
@@ -116,6 +118,34 @@ def explore(race: Callable[[], Race], house: House, *, changes: int = 3) -> int:
     return played
 
 
+def stray(race: Callable[[random.Random], Race], house: House, seeds: Sequence[int]) -> int:
+    """Play a race in an order by chance for each seed, and as the chance of the seed makes it; how many they
+    were. For races whose orders are too many to go over."""
+    broken: list[Exception] = []
+    for seed in seeds:
+        rng, world = random.Random(seed), World(house)
+        made = race(rng)
+        actors = _actors(made, world)
+        steps = 0
+        while waiting := [actor for actor in actors.values() if actor.at is not None]:
+            assert steps < MAX_STEPS, "they never come to an end"
+            rng.choice(waiting).step()
+            steps += 1
+        try:
+            made.verify(world, {name: actor.result for name, actor in actors.items()})
+        except Exception as failure:  # noqa: BLE001 - all that broke is told together
+            failure.add_note(f"seed: {seed}")
+            broken.append(failure)
+    print(f"{len(seeds)} orders")
+    if broken:
+        raise ExceptionGroup(f"{len(broken)} of {len(seeds)} orders", broken[:SHOWN])
+    return len(seeds)
+
+
+def _actors(race: Race, world: World) -> dict[str, Actor]:
+    return {name: Actor(name, container, act) for name, (container, act) in race.prepare(world).items()}
+
+
 class _Choice(NamedTuple):
     taken: str
     untried: list[str]
@@ -124,7 +154,7 @@ class _Choice(NamedTuple):
 def _play(
     race: Race, world: World, prefix: list[str], changes: int, broken: list[Exception]
 ) -> list[_Choice]:
-    actors = {name: Actor(name, container, act) for name, (container, act) in race.prepare(world).items()}
+    actors = _actors(race, world)
     trace: list[_Choice] = []
     last = ""
     left = changes

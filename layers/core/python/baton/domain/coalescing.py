@@ -42,11 +42,6 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
         """What tells the windows of one key from those of another; JSON is never empty, so no key is none."""
         return digest(self.key or b"")
 
-    @property
-    def event_mark(self) -> str:
-        """What tells this event from the subscriber's others, in constant length."""
-        return digest(self.event_id.encode())
-
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """An open window: the header of what one subscriber is to get at once.

@@ -100,7 +100,7 @@ class Coalescer:
                 before, member, batch, now=context.clock.now(), window_id=context.birth(), rev=context.nonce()
             )
             if isinstance(decided, FireFirst):
-                standing = windows.joined(member)
+                standing = windows.joined(namespace, workflow.name, event_id)
                 if standing is None and before is not None and self._fire(before):
                     continue
             else:
@@ -109,11 +109,14 @@ class Coalescer:
                 if standing is not None and standing.rev == decided.window.rev:
                     return self._taken(before, decided)
             if standing is not None:
-                run_id = id_from_window(namespace, standing.window_id)
-                fired = self.state_of(namespace, run_id) is Standing.FIRED
-                return Joined(standing.window_id, run_id, fired)
+                return self._as_before(namespace, standing.window_id)
             context.stand_back(round_)
         raise Unavailable("the window changes faster than it can be joined")
+
+    def joined(self, namespace: str, subscriber: str, event_id: str) -> Joined | None:
+        """What became of an input that may have joined: by a publisher who died before he could record it."""
+        standing = self._context.windows.joined(namespace, subscriber, event_id)
+        return None if standing is None else self._as_before(namespace, standing.window_id)
 
     def fire(self, key: str) -> Tended:
         """Fire the window whose header a due entry names, if it is over; else put it off to when it is.
@@ -152,6 +155,11 @@ class Coalescer:
             return Standing.FIRED
         return Standing.BUFFERED if context.windows.keeps(namespace, run_id) else Standing.FIRED
 
+    def _as_before(self, namespace: str, window_id: str) -> Joined:
+        """The answer to an input that had joined."""
+        run_id = id_from_window(namespace, window_id)
+        return Joined(window_id, run_id, self.state_of(namespace, run_id) is Standing.FIRED)
+
     def _taken(self, before: Window | None, join: Join) -> Joined:
         """What follows a join: what it filled is fired, and who looks at windows in time is told when."""
         window, fired = join.window, False
@@ -175,8 +183,6 @@ class Coalescer:
             return False
         now = context.clock.now()
         born = bear_handed(hand_off(window, payloads), birth=context.birth(), rev=context.nonce(), now=now)
-        if not context.catalog.noted(window.namespace, window.subscriber):
-            context.catalog.note(window.namespace, window.subscriber, now)
         creation = Creation(run=born.run, first_item=first_item(context, born))
         return context.windows.fire(window, context.runs.creation_writes(creation), now=now)
 

@@ -19,13 +19,17 @@ from baton.domain.starting import HandOff
 from baton.errors import PayloadTooLarge, TryAgain
 from baton.observability import logger
 from baton.services.catalog import Catalog
-from baton.services.coalescing import Coalescer
+from baton.services.coalescing import Coalescer, Joined, Standing
 from baton.services.context import Context
 from baton.services.handing import Handed, hand_off, handed
 
 MAX_DEPTH = 64
 MAX_REASON = 300
 """Characters of a delivery's reason: it stands in the run's row."""
+
+CATALOG_SEEN_SECONDS = 60
+"""Older than this no publisher's catalog is, whatever his clock: nobody has known a workflow otherwise that
+has not changed since."""
 
 TOO_DEEP = f"the hand-off is more than {MAX_DEPTH} deep: a cycle of subscriptions ends here"
 ABSENT = "it is not in the catalog, or not subscribed to this now"
@@ -100,7 +104,9 @@ class Deliverer:
         return [
             replace(each, buffered=False)
             for each in settlement.deliveries
-            if each.buffered and each.run_id and self._context.runs.get(namespace, each.run_id) is not None
+            if each.buffered
+            and each.run_id
+            and self._coalescer.state_of(namespace, each.run_id) is Standing.FIRED
         ]
 
     def _deliver(
@@ -126,6 +132,10 @@ class Deliverer:
             return self._not_started(source, subscriber, DeliveryState.FAILED, str(refused))
 
     def _start(self, source: Source, workflow: Workflow, input_: bytes) -> Outcome:
+        if workflow.updated_at > source.at - millis(CATALOG_SEEN_SECONDS):
+            joined = self._coalescer.joined(source.namespace, workflow.name, source.started_id(workflow.name))
+            if joined is not None:
+                return self._coalesced(workflow.name, joined)  # it coalesced then
         done = hand_off(self._context, self._wish(source, workflow.name, input_, workflow))
         if done is Handed.TAKEN:
             return self._record(workflow.name, DeliveryState.FAILED, "another run stands at the derived id")
@@ -147,14 +157,7 @@ class Deliverer:
             triggered_by=source.trigger,
             traceparent=source.traceparent,
         )
-        delivery = Delivery(
-            workflow.name,
-            DeliveryState.COALESCED,
-            self._context.clock.now(),
-            run_id=joined.run_id,
-            buffered=not joined.fired,
-        )
-        return Outcome(subscriber=workflow.name, delivery=delivery)
+        return self._coalesced(workflow.name, joined)
 
     def _orphan(self, source: Source, subscriber: str) -> Outcome:
         gone_since = self._catalog.gone_since(source.namespace, subscriber)
@@ -167,9 +170,12 @@ class Deliverer:
     def _not_started(
         self, source: Source, subscriber: str, state: DeliveryState, reason: str | None
     ) -> Outcome:
-        """Declined or failed, unless a publisher before us has started it."""
+        """Declined or failed, unless a publisher before us has started it or taken it into a window."""
         if handed(self._context, self._wish(source, subscriber, b"null")) is Handed.EXISTING:
             return self._record(subscriber, DeliveryState.STARTED)
+        joined = self._coalescer.joined(source.namespace, subscriber, source.started_id(subscriber))
+        if joined is not None:
+            return self._coalesced(subscriber, joined)
         return self._record(subscriber, state, reason)
 
     def _wish(
@@ -186,6 +192,16 @@ class Deliverer:
             inactivity_timeout_seconds=None if workflow is None else workflow.inactivity_timeout_seconds,
             max_attempts=None if workflow is None else workflow.max_attempts,
         )
+
+    def _coalesced(self, subscriber: str, joined: Joined) -> Outcome:
+        delivery = Delivery(
+            subscriber,
+            DeliveryState.COALESCED,
+            self._context.clock.now(),
+            run_id=joined.run_id,
+            buffered=not joined.fired,
+        )
+        return Outcome(subscriber=subscriber, delivery=delivery)
 
     def _record(
         self, subscriber: str, state: DeliveryState, reason: str | None = None, *, created: bool = False

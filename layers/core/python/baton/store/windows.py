@@ -20,6 +20,7 @@ from pynamodb.models import Model
 from baton.domain.catalog import BatchMode
 from baton.domain.clock import Millis
 from baton.domain.coalescing import Member, Window
+from baton.domain.payload import digest
 from baton.domain.run import TriggeredBy
 from baton.store.dynamo import Dynamo, Raw, Table, Write, changes
 from baton.store.log import deflate, inflate
@@ -31,9 +32,9 @@ SPENT = "spent"
 _JOINED = "joined"
 _MEMBER = "member#"
 
-ALONG = 8
-"""Payloads that leave in the transaction that fires their window. Of more, each would cost twice what it does
-alone, so a reminder takes their place and the sweep removes them."""
+ALONG = 4
+"""Payloads that leave in the transaction that fires their window. There each costs twice what it does alone:
+of more, a reminder stays behind, which costs as much as five, and the sweep removes them."""
 
 REMOVE_BATCH = 25
 
@@ -116,9 +117,9 @@ class WindowStore:
         raw = self._table.get(key, OPEN, consistent=True)
         return None if raw is None else _window_of(HeaderItem.from_raw_data(raw))
 
-    def joined(self, member: Member) -> Joined | None:
-        """The window that the member's event joined, open or fired; None: it joined none. Consistent."""
-        raw = self._table.get(_joined_key(member), _JOINED, consistent=True)
+    def joined(self, namespace: str, subscriber: str, event_id: str) -> Joined | None:
+        """The window that an event joined, open or fired; None: it joined none. Consistent."""
+        raw = self._table.get(_joined_key(namespace, subscriber, event_id), _JOINED, consistent=True)
         return None if raw is None else _joined_of(raw)
 
     def join(
@@ -133,7 +134,7 @@ class WindowStore:
         """
         ours = Joined(after.id, after.key_mark, after.rev)
         event = JoinedItem(
-            k=_joined_key(member),
+            k=_joined_key(member.namespace, member.subscriber, member.event_id),
             s=_JOINED,
             rev=after.rev,
             window_id=after.id,
@@ -231,8 +232,8 @@ def _payloads_key(window: Window) -> str:
     return _run_key(window.namespace, window.run_id)
 
 
-def _joined_key(member: Member) -> str:
-    return f"{member.namespace}##joined#{member.subscriber}#{member.event_mark}"
+def _joined_key(namespace: str, subscriber: str, event_id: str) -> str:
+    return f"{namespace}##joined#{subscriber}#{digest(event_id.encode())}"
 
 
 def _place(place: int) -> str:
