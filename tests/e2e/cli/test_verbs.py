@@ -163,3 +163,6 @@ def test_dev_serves_until_interrupted(launch):
 def test_the_demo_plays_to_its_end(baton_process):
     told = document(baton_process("demo", "--json", seconds=240))
     assert told["ok"] and told["resumed"]["attempts"] == 2
+    handed = told["hand_off"]
+    assert (handed["killed"]["reports"], handed["healed"]["audits"]) == (1, 1)
+    assert handed["republished"]["created"] + handed["republished"]["existing"] == 30

@@ -56,17 +56,17 @@ def test_a_republish_of_all_follows_the_token_and_adds_up(connect):
     assert (total.runs, total.created, total.existing, total.busy) == (107, 97, 10, ("r5",))
     assert total.next_token is None and not total.complete
     assert [sent.get("next_token") for sent in bodies(seen)] == [None, "t1", "t2"]
-    assert {(sent["subscriber"], sent["limit"]) for sent in bodies(seen)} == {("report", 100)}
+    assert {(sent["subscriber"], sent["limit"]) for sent in bodies(seen)} == {("report", 25)}
 
 
 def test_the_limit_of_a_republish_is_of_all_its_calls(connect):
     handler, seen = answering(
-        republished_json(runs=100, next_token="t1"),
-        republished_json(runs=40, next_token="t2"),
-        republished_json(runs=10, next_token="t3"),
+        republished_json(runs=25, next_token="t1"),
+        republished_json(runs=10, next_token="t2"),
+        republished_json(runs=5, next_token="t3"),
     )
-    assert len(list(connect(handler).republish_all("build", limit=150))) == 3
-    assert [sent["limit"] for sent in bodies(seen)] == [100, 50, 10]
+    assert len(list(connect(handler).republish_all("build", limit=40))) == 3
+    assert [sent["limit"] for sent in bodies(seen)] == [25, 15, 5]
 
 
 def test_an_event_carries_an_id_and_says_what_it_did(connect):

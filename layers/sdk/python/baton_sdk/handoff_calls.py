@@ -17,7 +17,7 @@ from baton_sdk.run import Run
 
 REPUBLISH_READ_SECONDS = 60.0
 """A republish works for as long as a request may take before it hands back a token."""
-RUNS_PER_CALL = 100
+RUNS_PER_CALL = 25
 """How far one call of ``republish_all`` goes: small enough that whoever waits sees it move."""
 
 

@@ -40,7 +40,7 @@ def test_a_workflow_s_runs_are_republished_page_after_page(run, requests):
     result = run("republish", *args, answer=pages(PAGES[0], republished_json(runs=1, created=1)))
     assert result.exit_code == 0
     assert bodies(requests)[0] == {
-        "workflow": "build", "ending": "completed", "since": "2026-11-29T00:00:00.000Z", "limit": 100,
+        "workflow": "build", "ending": "completed", "since": "2026-11-29T00:00:00.000Z", "limit": 25,
         "dry_run": True,
     }  # fmt: skip
     assert [sent.get("next_token") for sent in bodies(requests)] == [None, "t1"]

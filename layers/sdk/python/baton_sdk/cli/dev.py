@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -43,9 +44,9 @@ def dev(
     os.execve(sys.executable, stack_command(port, more or ()), stack_environment(root))  # noqa: S606
 
 
-def stack_command(port: int, more: list[str] | tuple[str, ...] = ()) -> list[str]:
+def stack_command(port: int, more: Sequence[str] = (), *, module: str = MODULE) -> list[str]:
     """The command that runs the local stack."""
-    return [sys.executable, "-m", MODULE, "--port", str(port), *more]
+    return [sys.executable, "-m", module, "--port", str(port), *more]
 
 
 def stack_environment(root: Path) -> dict[str, str]:

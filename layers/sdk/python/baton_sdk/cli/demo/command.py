@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 import time
+import uuid
 from pathlib import Path
 
 from rich.text import Text
@@ -15,29 +16,40 @@ from baton_sdk.cli.session import Session
 
 
 def demo(session: Session) -> None:
-    """Play a run's whole life on this machine, and check it: exit 0 if everything was as promised.
+    """Play runs and their hand-offs on this machine, and check it all: exit 0 if everything was as promised.
 
     Starts the local stack, runs a real command through `exec`, follows it from a second client that joins
-    late, cancels another one midway, resumes it to its end, and shows what the logs say.
+    late, cancels another one midway, resumes it to its end, and shows what the logs say. Then a build's
+    report starts by itself, also where the publisher is killed; a subscriber that came late is healed, and a
+    day's endings are sent again to a new one.
 
     \b
     Example:
       baton demo
     """
-    from baton_sdk.cli.demo.script import Script  # every other verb starts sooner without it
+    from baton_sdk.cli.demo.handoff import HEAL_WINDOW_SECONDS, HandOff  # every other verb starts sooner
+    from baton_sdk.cli.demo.script import Script
     from baton_sdk.cli.demo.stage import Stage
 
     root = checkout()
     console = session.out.notes if session.out.as_json else session.out.console
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end in order, as by Ctrl-C
-    with tempfile.TemporaryDirectory(prefix="baton-demo-") as scratch, own_stack(root) as (url, took):
-        console.print(Text(f"The local stack serves at {url} after {took:.1f} s", style="bold"))
-        stage = Stage(console, url)
-        script = Script(stage, root, Path(scratch))
-        script.play()
+    mark = uuid.uuid4().hex[:6]
+    doomed = f"demo-doomed-{mark}"
+    with (
+        tempfile.TemporaryDirectory(prefix="baton-demo-") as scratch,
+        own_stack(root, doomed, heal_window_seconds=HEAL_WINDOW_SECONDS) as stack,
+        Stage(console, stack.url, mark) as stage,
+    ):
+        console.print(Text(f"The local stack serves at {stack.url} after {stack.took:.1f} s", style="bold"))
+        life, handed = Script(stage, root, Path(scratch)), HandOff(stage, doomed, stack.heard)
+        handed.a_day_passes()
+        life.play()
+        handed.play()
     seconds = time.monotonic() - began
     if session.out.as_json:
-        session.out.document({"ok": True, "seconds": round(seconds, 1), **script.results})
+        results = {**life.results, "hand_off": handed.results}
+        session.out.document({"ok": True, "seconds": round(seconds, 1), **results})
     else:
         console.print(Text(f"\nEverything was as promised, in {seconds:.0f} s.", style="bold green"))

@@ -1,20 +1,25 @@
-"""A local stack of the demo's own: started on a free port, waited for, stopped whatever happens."""
+"""A local stack of the demo's own: started on a free port, waited for, stopped whatever happens. In it the
+publisher of one run dies."""
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import IO, NamedTuple
 
 from baton_sdk.cli.dev import stack_command, stack_environment
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, Fault
 from baton_sdk.retry import RetryPolicy
 
+MODULE = "infra.local.mishap"
 READY_WITHIN_SECONDS = 30.0
 STOP_WITHIN_SECONDS = 10.0
 _EAGER = RetryPolicy(
@@ -23,11 +28,22 @@ _EAGER = RetryPolicy(
 _ONE_TRY = RetryPolicy(attempts=1)
 
 
+class OwnStack(NamedTuple):
+    """A stack that serves at ``url``, ``took`` seconds after its start; ``heard`` tells what it has said."""
+
+    url: str
+    took: float
+    heard: Callable[[], str]
+
+
 @contextmanager
-def own_stack(root: Path) -> Iterator[tuple[str, float]]:
-    """The URL of a stack that serves, and how many seconds it took. Raises Fault when it does not come up."""
-    url = f"http://127.0.0.1:{_free_port()}"
-    command = stack_command(int(url.rpartition(":")[2]))
+def own_stack(root: Path, doomed: str, *, heal_window_seconds: float) -> Iterator[OwnStack]:
+    """A stack that kills the publisher of the run ``doomed`` once, between its writes, and heals what settled
+    within so many seconds before a subscription. Raises Fault when it does not come up."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    more = ["--doomed", doomed, "--setting", f"heal_window_seconds={heal_window_seconds:g}"]
+    command = stack_command(port, more, module=MODULE)
     with tempfile.TemporaryFile() as said:
         began = time.monotonic()
         process = subprocess.Popen(
@@ -42,13 +58,17 @@ def own_stack(root: Path) -> Iterator[tuple[str, float]]:
         )
         try:
             _wait_until_serving(url, process)
-            yield url, time.monotonic() - began
+            yield OwnStack(url, time.monotonic() - began, partial(_read, said))
         except BatonError as error:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").splitlines()[-15:]
+            lines = _read(said).splitlines()[-15:]
             raise Fault("\n  ".join([f"{error}; the stack said:", *lines])) from error
         finally:
             _stop(process)
+
+
+def _read(said: IO[bytes]) -> str:
+    # Not by seeking: the stack writes where this file stands.
+    return os.pread(said.fileno(), os.fstat(said.fileno()).st_size, 0).decode(errors="replace")
 
 
 def _wait_until_serving(url: str, process: subprocess.Popen[bytes]) -> None:
