@@ -23,6 +23,12 @@ NAMES = [
     "sweep a silent run",
     "sweep a past life and its alias",
     "start again after a delete, then purged",
+    "join an open window",
+    "join and fill it",
+    "join what is over, many",
+    "debounce what is over",
+    "fire a batch",
+    "put a debounced window off",
 ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tests.faults.crash import Scenario
 from tests.faults.scenarios import (
     appending,
+    coalescing,
     controlling,
     handing,
     past,
@@ -27,4 +28,5 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **handing.SCENARIOS,
     **waiting.SCENARIOS,
     **posting.SCENARIOS,
+    **coalescing.SCENARIOS,
 }
