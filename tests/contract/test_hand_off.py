@@ -22,7 +22,9 @@ def _publish(house: House, run_id: str) -> None:
 
 
 def _finish_attempt(api: Lambdas, run_id: str, attempt: int) -> None:
-    answer = api.call("POST", f"/v1/runs/{run_id}/finish", {"status": "completed"}, Baton_Attempt=attempt)
+    answer = api.call(
+        "POST", f"/v1/runs/{run_id}/finish", {"status": "completed"}, Baton_Attempt=str(attempt)
+    )
     assert answer.json["finished"]
 
 
@@ -92,10 +94,10 @@ def test_the_etag_covers_the_deliveries(api: Lambdas, house: House):
     run = api.start()
     api.finish(run["id"])
     before = api.call("GET", f"/v1/runs/{run['id']}")
-    tag = {"If-None-Match": before.headers["etag"]}
-    assert api.call("GET", f"/v1/runs/{run['id']}", **tag).status == 304
+    tag = before.headers["etag"]
+    assert api.call("GET", f"/v1/runs/{run['id']}", If_None_Match=tag).status == 304
     _publish(house, run["id"])
-    assert api.call("GET", f"/v1/runs/{run['id']}", **tag).status == 200
+    assert api.call("GET", f"/v1/runs/{run['id']}", If_None_Match=tag).status == 200
 
 
 def test_both_endings_of_a_resumed_run_are_shown_apart(api: Lambdas, house: House):
@@ -188,9 +190,8 @@ def test_a_taken_id_is_refused_with_the_run_that_has_it_and_nothing_settles(api:
 
 def test_a_repeat_learns_that_it_was_it_and_begins_no_second_successor(api: Lambdas, house: House):
     run = api.start()
-    key = {"Idempotency-Key": "once"}
-    first = _go_on(api, run["id"], {}, **key).json
-    again = _go_on(api, run["id"], {}, **key).json
+    first = _go_on(api, run["id"], {}, Idempotency_Key="once").json
+    again = _go_on(api, run["id"], {}, Idempotency_Key="once").json
     assert (first["finished"], again["finished"]) == (True, True)
     assert first["run"]["continued_as"] == again["run"]["continued_as"]
 
