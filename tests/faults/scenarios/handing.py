@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from baton.domain.catalog import Subscription
+from baton.domain.payload import canonical
 from baton.domain.settlement import DeliveryState
 from baton.domain.settling import Finish
 from baton.domain.starting import Succession
@@ -135,7 +136,7 @@ class GoingOn(Scenario):
         return container
 
     def act(self, container: Container) -> Any:
-        wish = Succession(input=asking.canonical(self.input), run_id="next" if self.named else None)
+        wish = Succession(input=canonical(self.input), run_id="next" if self.named else None)
         command = Finish(outcome=asking.an_outcome(key="k"), succession=wish)
         return container.runtime.finishes.finish(asking.NAMESPACE, self.run_id, command)
 
