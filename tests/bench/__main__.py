@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from baton.observability import logger
-from tests.bench import cpu, imports, report, throughput, units
+from tests.bench import cpu, imports, report, sweeping, throughput, units
 from tests.bench.house import Tables
 from tests.bench.results import Results
 from tests.bench.sidebyside import Theatre
@@ -22,6 +22,7 @@ class Part(StrEnum):
     """What can be measured alone."""
 
     UNITS = "units"
+    SWEEP = "sweep"
     CPU = "cpu"
     IMPORTS = "imports"
     THROUGHPUT = "throughput"
@@ -45,6 +46,10 @@ def main(
         if Part.UNITS in parts:
             _say("counting units and round trips")
             results.units = units.count(Tables(endpoint))
+        if Part.SWEEP in parts:
+            settled = 2_000 if quick else 100_000
+            _say(f"sweeping among {settled:,} settled runs")
+            results.sweeping = sweeping.measure(endpoint, settled)
         if Part.CPU in parts:
             _say("handlers beside the bare calls")
             results.cpu = cpu.measure(Theatre(endpoint), blocks=2 if quick else 9)

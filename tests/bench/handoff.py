@@ -88,6 +88,14 @@ def details(stage: Stage, subscribers: int) -> list[Sample]:
     return [Sample(stage.measure(requests.get(driver.run)), limits) for _ in range(ROUNDS)]
 
 
+def healings(stage: Stage) -> list[Sample]:
+    """Healings while the catalog does not change: one read, however many runs have settled."""
+    while stage.invoke(requests.HEAL)[0]["works"]:
+        stage.clock.sleep(60)
+    limits = Limits(wru=0, rru=1, reads=1)
+    return [Sample(stage.invoke(requests.HEAL)[1], limits) for _ in range(ROUNDS)]
+
+
 def started_by(stage: Stage, run: str) -> list[str]:
     """The runs that a run's ending has started."""
     answer, _ = stage.send(requests.get(run))

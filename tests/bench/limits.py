@@ -15,6 +15,7 @@ class Limits:
     trips: int | None = None
     reads: int | None = None
     """Calls that read."""
+    calls: int | None = None
 
 
 NONE = Limits()
@@ -78,6 +79,7 @@ def _broken(sample: Sample) -> list[str]:
         "RRU": (tally.rru, limits.rru),
         "round trips": (tally.trips, limits.trips),
         "reads": (tally.reads, limits.reads),
+        "calls": (len(tally.calls), limits.calls),
     }
     return [
         f"{took:g} {name} of {limit:g}"

@@ -9,6 +9,7 @@ from tests.bench.imports import Imports
 from tests.bench.limits import Limits, Row
 from tests.bench.results import Results
 from tests.bench.sizes import KB
+from tests.bench.sweeping import DUE, Sweeping
 from tests.bench.throughput import Throughput
 from tests.bench.units import Units
 from tests.bench.whole import LIMITS, WholeRun
@@ -22,6 +23,8 @@ def show(console: Console, results: Results) -> None:
     console.print(", ".join(f"{name} {number}" for name, number in results.versions.items()), style="dim")
     if results.units is not None:
         _show_units(console, results.units)
+    if results.sweeping is not None:
+        _show_sweeping(console, results.sweeping)
     if results.cpu is not None:
         _show_cpu(console, results.cpu)
     if results.imports is not None:
@@ -89,6 +92,17 @@ def _show_whole(console: Console, runs: list[WholeRun]) -> None:
     )
 
 
+def _show_sweeping(console: Console, found: Sweeping) -> None:
+    table = _table(
+        f"A sweep of {DUE} due runs, alone and among {found.settled:,} settled ones",
+        "operation", "k", "WRU", "RRU", "trips", "calls", "refused", "limit", "",
+    )  # fmt: skip
+    for row in found.rows:
+        _add_row(table, row)
+    console.print(table)
+    console.print(f"Units and calls among the others: {found.ratio:.2f} times those alone.", style="dim")
+
+
 def _add_row(table: Table, row: Row, *more: str) -> None:
     refused = f"{row.refused} (+{row.unreported_wru:g})" if row.refused else ""
     why = f" {', '.join(row.broken)}" if row.broken else ""
@@ -107,7 +121,13 @@ def _add_row(table: Table, row: Row, *more: str) -> None:
 
 
 def _limits(limits: Limits) -> str:
-    named = {"WRU": limits.wru, "RRU": limits.rru, "trips": limits.trips, "reads": limits.reads}
+    named = {
+        "WRU": limits.wru,
+        "RRU": limits.rru,
+        "trips": limits.trips,
+        "reads": limits.reads,
+        "calls": limits.calls,
+    }
     return ", ".join(f"{name} {limit:g}" for name, limit in named.items() if limit is not None)
 
 

@@ -67,6 +67,7 @@ def register(workflow: str, fields: Mapping[str, Any]) -> Request:
 
 
 SWEEP = Request("sweep")
+HEAL = Request("heal")
 
 
 def _echoed(echo: str | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ from baton.domain.clock import rfc3339
 from tests.bench import prices
 from tests.bench.cpu import Cpu
 from tests.bench.imports import Imports
+from tests.bench.sweeping import Sweeping
 from tests.bench.throughput import Throughput
 from tests.bench.units import Units
 from tests.dynamodb_local.install import VERSION as DYNAMODB_LOCAL
@@ -31,13 +32,15 @@ class Results:
     versions: dict[str, str] = field(default_factory=_versions)
     units: Units | None = None
     cpu: list[Cpu] | None = None
+    sweeping: Sweeping | None = None
     imports: Imports | None = None
     throughput: list[Throughput] | None = None
 
     @property
     def held(self) -> bool:
         """Whether every limit that does not depend on the machine's speed is kept."""
-        return self.units is None or not self.units.broken
+        rows = self.sweeping.rows if self.sweeping else []
+        return not any(row.broken for row in rows) and (self.units is None or not self.units.broken)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, prices and assumptions included."""

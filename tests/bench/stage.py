@@ -1,9 +1,10 @@
 """Containers that take turns, as a load balancer would have it, and a driver who speaks to them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from baton.bootstrap import Runtime, SystemClock
+from baton.bootstrap import SystemClock
+from baton.config import Settings
 from baton.store.rows import run_key
 from infra.local.events import HttpAnswer
 from tests.bench import requests
@@ -26,6 +27,11 @@ class Stage:
         self._turn = 0
         self.told = Told(tables)
         self.refresh()
+
+    @property
+    def settings(self) -> Settings:
+        """Those of its containers."""
+        return self._containers[0].runtime.settings
 
     def refresh(self) -> None:
         """Have every container read the catalog, unmeasured: it is no older than its containers then."""
@@ -55,13 +61,13 @@ class Stage:
         """What a request takes."""
         return self.send(request)[1]
 
-    def invoke(self, request: Request) -> Tally:
-        """What a call takes that is no HTTP request."""
+    def invoke(self, request: Request) -> tuple[Any, Tally]:
+        """What a call returns that is no HTTP request, and what it took."""
         container, meter = self.next()
         event = container.event(request)
         with meter.counting() as tally:
-            container.invoke(request.function, event)
-        return tally
+            answer = container.invoke(request.function, event)
+        return answer, tally
 
     def publish(self, run: str) -> Tally:
         """What the live publisher takes for the newest word of a run."""
@@ -70,13 +76,6 @@ class Stage:
         with meter.counting() as tally:
             answer = container.invoke(PUBLISH, event)
         assert not answer["batchItemFailures"], f"run {run} could not be published"
-        return tally
-
-    def perform(self, work: Callable[[Runtime], object]) -> Tally:
-        """What work takes that a container's services do."""
-        container, meter = self.next()
-        with meter.counting() as tally:
-            work(container.runtime)
         return tally
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench import units
+from tests.bench import sweeping, units
 from tests.bench.house import StandingClock, Tables
 from tests.bench.stage import Stage
 from tests.bench.whole import LIMITS, whole_run
@@ -30,6 +30,10 @@ def test_the_correction_of_transactions_is_what_dynamodb_local_makes_of_them(tab
 @pytest.mark.parametrize("operation", units.SCRIPTS)
 def test_an_operation_takes_no_more_than_its_limit(stage, strangers, operation):
     assert not units.play(operation, stage, strangers).broken
+
+
+def test_settled_runs_make_no_sweep_dearer(dynamodb_local_url):
+    assert not sweeping.measure(dynamodb_local_url, settled=500).among.broken
 
 
 @pytest.mark.parametrize("turns", units.TURNS)

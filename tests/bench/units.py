@@ -109,6 +109,7 @@ SCRIPTS: dict[str, Script] = {
     "hand-off into an open window": _alone(handoff.joins),
     "get, settled, 1 delivery": lambda stage, _: handoff.details(stage, 1),
     "get, settled, 5 deliveries": lambda stage, _: handoff.details(stage, 5),
+    "heal, catalog unchanged": _alone(handoff.healings),
     "sweep, nothing due": _alone(writing.sweeps),
 }
 

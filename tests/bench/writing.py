@@ -101,8 +101,8 @@ def cold_appends(stage: Stage, strangers: Stage) -> list[Sample]:
 
 
 FINISH = Limits(wru=6, trips=2)
-"""Of a run that nobody subscribes to: row and end 2 each, and 1 each for the entries by which its watchdog was
-to be found and its ending now is. Owed to somebody it stays to be found, at another time: 1 more."""
+"""Of a run that nobody subscribes to: row and end 2 each, and 1 each for the entries by which its watchdog
+was to be found and its ending now is. Owed to somebody it stays to be found, at another time: 1 more."""
 
 
 def finishes(stage: Stage, limits: Limits = FINISH, **fields: Any) -> list[Sample]:
@@ -178,6 +178,6 @@ def deletes(stage: Stage) -> list[Sample]:
 
 def sweeps(stage: Stage) -> list[Sample]:
     """Sweeps that find nothing due: what other scripts left has been swept before."""
-    while any(call.writes for call in stage.invoke(requests.SWEEP).calls):
+    while any(call.writes for call in stage.invoke(requests.SWEEP)[1].calls):
         pass
-    return [Sample(stage.invoke(requests.SWEEP)) for _ in range(stage.turns)]
+    return [Sample(stage.invoke(requests.SWEEP)[1]) for _ in range(stage.turns)]
