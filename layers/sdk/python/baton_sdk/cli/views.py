@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,8 +25,8 @@ def run_row(run: Run, now: datetime | None = None) -> tuple[Any, ...]:
     return (run.id, run.workflow, state(run.state), run.attempt, *times, ",".join(run.tags))
 
 
-def show_run(out: Output, run: Run) -> None:
-    """A run alone."""
+def show_run(out: Output, run: Run, more: Iterable[tuple[str, Any]] = ()) -> None:
+    """A run alone, and what ``more`` is known of it."""
     out.facts(
         (
             ("id", run.id),
@@ -53,14 +53,14 @@ def show_run(out: Output, run: Run) -> None:
             ("continued as", run.continued_as),
             ("inactivity timeout", seconds(run.inactivity_timeout_seconds)),
             ("next offset", run.next_offset),
+            *more,
         )
     )
 
 
 def show_detail(out: Output, detail: RunDetail) -> None:
     """A run with what hangs on it."""
-    show_run(out, detail.run)
-    out.facts((("subscribers", ", ".join(detail.subscribers)),))
+    show_run(out, detail.run, [("subscribers", ", ".join(detail.subscribers))])
     if detail.waits_for:
         rows = [(w.kind, when(w.until) or w.run_id or w.event, _state(w.run_state)) for w in detail.waits_for]
         out.table(("WAITS FOR", "WHAT", "STATE"), rows)
