@@ -99,36 +99,42 @@ class Budget:
 
     def weigh(self, value: Any) -> int:
         """About the characters that a value takes written out, and never more; its parts are weighed once."""
-        if isinstance(value, str):
+        if type(value) is str:
             return len(value)
-        if not isinstance(value, list | dict):
+        if type(value) is not list and type(value) is not dict:
             return 1
         waiting = [value]
         while waiting:
             whole = waiting[-1]
-            inner = [] if id(whole) in self._weights else self._unweighed(whole)
-            if inner:
-                waiting += inner
-                continue
-            waiting.pop()
             if id(whole) not in self._weights:
-                self.spend(1 + len(whole) // LISTED)
-                self._weights[id(whole)] = (whole, self._sum(whole))
+                weight, unknown = self._sum(whole)
+                if unknown:
+                    waiting += unknown
+                    continue
+                self.spend(len(whole) // LISTED)
+                self._weights[id(whole)] = (whole, weight)
+            waiting.pop()
         return self._weights[id(value)][1]
 
-    def _unweighed(self, whole: list[Any] | dict[str, Any]) -> list[Any]:
+    def _sum(self, whole: list[Any] | dict[str, Any]) -> tuple[int, list[Any]]:
+        """What a list or an object weighs, as far as its parts are known, and the parts that are not."""
         known = self._weights
-        return [part for part in _parts(whole) if isinstance(part, list | dict) and id(part) not in known]
-
-    def _sum(self, whole: list[Any] | dict[str, Any]) -> int:
-        known = self._weights
-        total = 1 + len(whole)
-        for part in _parts(whole):
-            if isinstance(part, str):
-                total += len(part)
+        weight, unknown = 1 + len(whole), []
+        parts: Iterable[Any] = whole
+        if type(whole) is dict:
+            weight += sum(map(len, whole))
+            parts = whole.values()
+        for part in parts:
+            kind = type(part)
+            if kind is str:
+                weight += len(part)
+            elif kind is not list and kind is not dict:
+                weight += 1
+            elif id(part) in known:
+                weight += known[id(part)][1]
             else:
-                total += known[id(part)][1] if isinstance(part, list | dict) else 1
-        return total + sum(map(len, whole)) if isinstance(whole, dict) else total
+                unknown.append(part)
+        return weight, unknown
 
 
 class BoundedFunctions(Functions):
@@ -212,10 +218,6 @@ def _ordered(left: Any, right: Any) -> bool:
     if isinstance(left, str) or isinstance(right, str):
         return isinstance(left, str) and isinstance(right, str)
     return all(isinstance(side, int | float) and not isinstance(side, bool) for side in (left, right))
-
-
-def _parts(whole: Any) -> Any:
-    return whole.values() if isinstance(whole, dict) else whole
 
 
 _TOO_HEAVY = f"it makes something of over {MAX_WEIGHT} characters"
