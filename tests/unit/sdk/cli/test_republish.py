@@ -106,14 +106,16 @@ def test_an_event_is_published_with_what_it_says(run, requests):
     assert requests[0].url.path == "/v1/events/order.paid"
     assert bodies(requests) == [{"payload": {"total": 0.1}, "id": "e1"}]
     assert result.stdout == "report\th~1\n"
-    assert "event e1 started 1, woke 2" in result.stderr
+    assert "event e1 is published: 1 started so far, 2 woken" in result.stderr
     assert json.loads(run("publish", "x", "-p", "-", "--json", answer=EVENT, stdin="[1]").stdout) == EVENT
     assert bodies(requests)[1]["payload"] == [1]
 
 
 def test_an_event_that_reached_nobody_is_said_to_be_kept(run):
     answer = EVENT | {"started": [], "woken": 0, "kept": True}
-    assert "started 0, kept for the next run" in run("publish", "x", answer=answer, terminal=True).stderr
+    assert (
+        "0 started so far; kept for the next run" in run("publish", "x", answer=answer, terminal=True).stderr
+    )
 
 
 def test_a_failure_of_a_kind_nobody_knows_is_still_told(run):

@@ -37,6 +37,7 @@ def publish(
         session.out.document(done.raw)
         return
     session.out.table(("STARTED", "RUN"), [(each.subscriber, each.run_id) for each in done.started])
-    woken = f", woke {done.woken}" if done.woken else ""
-    kept = ", kept for the next run that waits for it" if done.kept else ""
-    session.out.note(f"event {done.event_id} started {len(done.started)}{woken}{kept}")
+    woken = f", {done.woken} woken" if done.woken else ""
+    kept = "; kept for the next run that waits for it" if done.kept else ""
+    # So far: a batching subscriber's run starts when its window ends.
+    session.out.note(f"event {done.event_id} is published: {len(done.started)} started so far{woken}{kept}")

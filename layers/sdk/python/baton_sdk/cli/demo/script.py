@@ -22,7 +22,7 @@ from baton_sdk.retry import RetryPolicy
 
 LATE_AFTER_LINES = 12
 CANCEL_AFTER_LINES = 40
-LIBRARY_FILES = 150
+LIBRARY_FILES = 120
 SHOW_EVERY = 25
 _SPOKEN = "baton exec -- python -u -m compileall"
 # Its own tests hold broken code on purpose, and what needs a display may be missing.
@@ -73,7 +73,7 @@ class Script:
 
     def _run_and_follow(self) -> None:
         rooms = [name for name in ("layers", "functions", "infra") if (self._root / name).is_dir()]
-        options = ["-f", "-o", "0", "-o", "1", "-o", "2", *rooms]
+        options = ["-f", "-o", "0", "-o", "1", *rooms]
         self._scene(" ".join(["Run a command:", _SPOKEN, *options]))
         run_id = f"demo-build-{self._mark}"
         job = self._exec(
