@@ -103,7 +103,7 @@ def _named(url: str, region: str) -> QueueAt:
 def _bus(settings: Settings) -> str:
     home = _home("events", settings.region)
     if "AWS_ENDPOINT_URL" in os.environ:  # which is DynamoDB's: the functions' own client must not go there
-        os.environ["AWS_ENDPOINT_URL_EVENTS"] = home
+        os.environ["AWS_ENDPOINT_URL_EVENTBRIDGE"] = home
     name = f"{settings.runs_table}-{BUS}"
     client_of("events", settings.region, home).create_event_bus(Name=name)
     return name

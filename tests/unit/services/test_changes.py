@@ -1,5 +1,7 @@
 """What the stream tells is followed, each change for itself; what fails is named, so that it comes again."""
 
+from typing import Any
+
 import pytest
 
 from baton.errors import Unavailable
@@ -39,7 +41,9 @@ class Retention:
 
 
 def take(told, *changes, time_left=lambda: True):
-    return Changes(told, Announcer(told), Retention(told)).take(changes, time_left=time_left)
+    announcer: Any = Announcer(told)
+    retention: Any = Retention(told)
+    return Changes(told, announcer, retention).take(changes, time_left=time_left)
 
 
 def row(run_id="r1", birth="b1", **more):
