@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from baton.observability import logger
-from tests.bench import cpu, imports, report, sweeping, throughput, units
+from tests.bench import cpu, imports, latency, report, sweeping, throughput, units
 from tests.bench.house import Tables
 from tests.bench.results import Results
 from tests.bench.sidebyside import Theatre
@@ -26,6 +26,7 @@ class Part(StrEnum):
     CPU = "cpu"
     IMPORTS = "imports"
     THROUGHPUT = "throughput"
+    LATENCY = "latency"
 
 
 def main(
@@ -56,6 +57,9 @@ def main(
         if Part.THROUGHPUT in parts:
             _say("appending and replaying")
             results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)
+        if Part.LATENCY in parts:
+            _say("from settling to the subscriber's start")
+            results.latency = latency.measure(endpoint, rounds=10 if quick else 50)
     if Part.IMPORTS in parts:
         _say("importing")
         names = imports.HOT if quick else imports.ALL

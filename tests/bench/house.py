@@ -3,8 +3,8 @@
 import io
 import json
 import uuid
-from collections.abc import Mapping
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -67,20 +67,16 @@ class Request:
 
 
 class Tables:
-    """One set of Baton's tables, and the plain client that made it."""
+    """One set of Baton's tables, and the plain client that made it. Without an endpoint they are in this
+    process."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str | None) -> None:
         self.endpoint = endpoint
         self.client = boto3.client("dynamodb", endpoint_url=endpoint, region_name=REGION)
         house = uuid.uuid4().hex[:12]
         self.names = {spec.name: f"{spec.name}-{house}" for spec in TABLES}
         self.specs = {self.names[spec.name]: spec for spec in TABLES}
         create(self.client, self.names)
-
-    def renamed(self, request: dict[str, Any], other: "Tables") -> dict[str, Any]:
-        """A recorded request as it would be sent to the ``other`` set of tables."""
-        names = {self.names[role]: other.names[role] for role in self.names}
-        return _renamed(request, names)
 
     def replay(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Send a recorded request by the plain client; a refusal is an answer like any other."""
@@ -105,7 +101,7 @@ class Container:
             endpoint_url=tables.endpoint,
         )
         self.runtime = build(settings, clock)
-        with redirect_stdout(_log):
+        with unheard():
             self._functions = Functions(FUNCTIONS, self.runtime)
 
     def event(self, request: Request) -> dict[str, Any]:
@@ -131,7 +127,7 @@ class Container:
 
     def invoke(self, name: str, event: dict[str, Any]) -> Any:
         """What the handler returns; what it logs is made and thrown away."""
-        with redirect_stdout(_log):
+        with unheard():
             return self._functions.call(function(name), event, "bench")
 
     def send(self, request: Request) -> HttpAnswer:
@@ -168,15 +164,24 @@ def _match(request: Request) -> Match:
     return match
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A recorded request, or a part of one, as it would be sent to other tables. ``names`` has them by those
+    that it was sent to."""
     if isinstance(value, dict):
         # A batch has its tables as keys, everything else as values of TableName.
         return {
-            names.get(key, key): names[child] if key == "TableName" else _renamed(child, names)
+            names.get(key, key): names[child] if key == "TableName" else renamed(child, names)
             for key, child in value.items()
             if key != "ClientRequestToken"  # a token stands for one request
         }
-    return [_renamed(child, names) for child in value] if isinstance(value, list) else value
+    return [renamed(child, names) for child in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """What functions print meanwhile, in any thread, is made and thrown away."""
+    with redirect_stdout(_log):
+        yield
 
 
 def header(answer: HttpAnswer, name: str) -> str | None:

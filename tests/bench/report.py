@@ -3,9 +3,10 @@
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import cpu, imports, prices
+from tests.bench import cpu, imports, latency, prices
 from tests.bench.cpu import Cpu
 from tests.bench.imports import Imports
+from tests.bench.latency import Latency
 from tests.bench.limits import Limits, Row
 from tests.bench.results import Results
 from tests.bench.sizes import KB
@@ -31,6 +32,8 @@ def show(console: Console, results: Results) -> None:
         _show_imports(console, results.imports)
     if results.throughput is not None:
         _show_throughput(console, results.throughput)
+    if results.latency is not None:
+        _show_latency(console, results.latency)
     if results.held:
         console.print("\nEvery limit on units and round trips is kept.", style="green")
     else:
@@ -186,10 +189,29 @@ def _show_throughput(console: Console, rows: list[Throughput]) -> None:
     console.print(table)
 
 
+def _show_latency(console: Console, rows: list[Latency]) -> None:
+    table = _table(
+        "From a run's settling to its subscriber's start on the local stack "
+        f"(limit: {latency.LIMIT:g} times the bare calls between)",
+        "DynamoDB", "calls", "started ms", "publisher asks ms", "bare ms", "ratio", "",
+    )  # fmt: skip
+    for row in rows:
+        table.add_row(
+            row.dynamodb,
+            f"{row.calls:g}",
+            f"{row.started_ms:.1f}",
+            f"{row.begun_ms:.1f}",
+            f"{row.bare_ms:.1f}",
+            f"{row.ratio:.2f}",
+            _verdict(row.verdict),
+        )
+    console.print(table)
+
+
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left")
     for column in columns:
-        text = column in ("operation", "run", "function", "limit", "")
+        text = column in ("operation", "run", "function", "DynamoDB", "limit", "")
         table.add_column(column, justify="left" if text else "right", no_wrap=column in ("operation", "run"))
     return table
 

@@ -10,6 +10,7 @@ from baton.domain.clock import rfc3339
 from tests.bench import prices
 from tests.bench.cpu import Cpu
 from tests.bench.imports import Imports
+from tests.bench.latency import Latency
 from tests.bench.sweeping import Sweeping
 from tests.bench.throughput import Throughput
 from tests.bench.units import Units
@@ -35,6 +36,7 @@ class Results:
     sweeping: Sweeping | None = None
     imports: Imports | None = None
     throughput: list[Throughput] | None = None
+    latency: list[Latency] | None = None
 
     @property
     def held(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from baton.bootstrap import SystemClock
 from infra.local.events import HttpAnswer, answer_of
-from tests.bench.house import Container, Request, Tables
+from tests.bench.house import Container, Request, Tables, renamed
 
 A = TypeVar("A")
 
@@ -129,9 +129,10 @@ class Theatre:
         return Block(invocations, sum(each.measured for each in asked), handler, self._replay(asked))
 
     def _replay(self, asked: Sequence[Asked]) -> Spent:
+        names = {self.tables.names[role]: self._twin.names[role] for role in self.tables.names}
         bare = NOTHING
         for each in asked:
-            request = self.tables.renamed(each.request, self._twin)
+            request = renamed(each.request, names)
             stopwatch = _Stopwatch()
             self._twin.replay(each.operation, request)
             spent = stopwatch.stop()
