@@ -15,7 +15,7 @@ from baton.services.details import RunDetail
 from baton.services.republish import Republished
 from baton.services.runs import RunsPage
 from baton.services.stats import Stats
-from baton.services.surroundings import Delivered, Surroundings
+from baton.services.surroundings import Awaiting, Delivered, Surroundings
 
 _NULL = Raw(NULL)
 
@@ -65,6 +65,8 @@ def detail(around: Surroundings) -> answers.RunDetail:
         run(around.detail),
         deliveries=tuple(_delivery(each) for each in around.deliveries),
         subscribers=around.subscribers,
+        waits_for=_waits_for(around),
+        awaited_by=tuple(_awaiting(each) for each in around.awaited_by),
     )
 
 
@@ -79,6 +81,22 @@ def page(runs: RunsPage, token: Callable[[str], str]) -> answers.RunsPage:
     return answers.RunsPage(
         [run(detail) for detail in runs.runs], UNSET if runs.after is None else token(runs.after)
     )
+
+
+def _waits_for(around: Surroundings) -> tuple[answers.Awaited, ...]:
+    wait = around.detail.run.wait
+    if wait is None:
+        return ()
+    if wait.until is not None:
+        return (answers.Awaited("time", until=rfc3339(wait.until)),)
+    if wait.run_id is not None:
+        state = UNSET if around.target is None else around.target
+        return (answers.Awaited("run", run_id=wait.run_id, run_state=state),)
+    return (answers.Awaited("event", event=UNSET if wait.event is None else wait.event),)
+
+
+def _awaiting(waiter: Awaiting) -> answers.Awaiting:
+    return answers.Awaiting(waiter.run_id, waiter.run_state)
 
 
 def _delivery(made: Delivered) -> answers.Delivery:

@@ -19,7 +19,8 @@ from baton.services.lookup import Lookup
 from baton.store.runs import Around
 
 MAX_LOOKED_UP = 100
-"""Started runs whose state one answer tells: of more deliveries the newest."""
+"""Other runs whose state one answer tells: the one it waits for, then of the started ones the newest, then
+those that wait for it."""
 
 
 class Delivered(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +37,23 @@ class Delivered(msgspec.Struct, frozen=True, kw_only=True):
     at: Millis
 
 
+class Awaiting(msgspec.Struct, frozen=True):
+    """A run that waits for this one, and how it stands now."""
+
+    run_id: str
+    run_state: State
+
+
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and all around it. ``subscribers`` are those of both its endings, as registered now."""
+    """A run and all around it. ``subscribers`` are those of both its endings, as registered now. What it
+    waits for is its row's to say; ``target`` is how the run stands that it waits for, where it does.
+    ``awaited_by`` are those whose state could be looked up and that are not over."""
 
     detail: RunDetail
     deliveries: tuple[Delivered, ...]
     subscribers: tuple[str, ...]
+    target: State | None = None
+    awaited_by: tuple[Awaiting, ...] = ()
 
 
 class Views:
@@ -67,23 +79,29 @@ class Views:
             raise NotFound(f"no run {run_id!r} here")
         settled = _endings(around)
         detail, states = context.dynamo.together(
-            lambda: self._details.of(around.run, newest), lambda: self._states(namespace, settled)
+            lambda: self._details.of(around.run, newest), lambda: self._states(around, settled)
         )
+        wait = around.run.wait
         return Surroundings(
             detail=detail,
             deliveries=tuple(seen for each in settled for seen in _seen(each, states)),
             subscribers=self._subscribers(namespace, around.run.workflow),
+            target=None if wait is None or wait.run_id is None else states.get(wait.run_id),
+            awaited_by=tuple(_awaiting(around, states)),
         )
 
-    def _states(self, namespace: str, settled: Sequence[Settled]) -> dict[str, State]:
-        """How the runs stand that the deliveries led to."""
-        ids = [
+    def _states(self, around: Around, settled: Sequence[Settled]) -> dict[str, State]:
+        """How the runs stand that it waits for, that its deliveries led to, and that wait for it."""
+        run = around.run
+        awaited = [] if run.wait is None or run.wait.run_id is None else [run.wait.run_id]
+        started = [
             id_
             for each in settled
             for delivery in each.settlement.deliveries
             if (id_ := each.delivered_run(delivery))
         ]
-        found = self._context.runs.get_many(namespace, dict.fromkeys(ids[-MAX_LOOKED_UP:]))
+        ids = dict.fromkeys([*awaited, *reversed(started), *(waiter.run_id for waiter in around.waiters)])
+        found = self._context.runs.get_many(run.namespace, list(ids)[:MAX_LOOKED_UP])
         now = self._context.clock.now()
         return {run.id: run.state for run in found.values() if not run.expired(now)}
 
@@ -100,6 +118,14 @@ def _endings(around: Around) -> list[Settled]:
     if around.run.ending is not None and not around.run.ending.apart:
         found.append(Settled(around.run))
     return sorted(found, key=lambda settled: settled.attempt)
+
+
+def _awaiting(around: Around, states: dict[str, State]) -> Iterable[Awaiting]:
+    """Who waits for the run. A waiter that is over is a left-over."""
+    for waiter in around.waiters:
+        state = states.get(waiter.run_id)
+        if waiter.birth == around.run.birth and state is not None and not state.terminal:
+            yield Awaiting(waiter.run_id, state)
 
 
 def _seen(settled: Settled, states: dict[str, State]) -> Iterable[Delivered]:
