@@ -12,6 +12,7 @@ from tests.faults.scenarios import (
     handing,
     past,
     posting,
+    registering,
     settling,
     starting,
     sweeping,
@@ -29,4 +30,5 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **waiting.SCENARIOS,
     **posting.SCENARIOS,
     **coalescing.SCENARIOS,
+    **registering.SCENARIOS,
 }
