@@ -165,6 +165,8 @@ def test_an_event_starts_its_subscribers_once_for_each_id(ours, apply, client):
 def test_an_event_wakes_the_run_that_waits_for_it(ours, client):
     client.start("approval", run_id="a1")
     assert client.suspend("a1", event="approved", attempt=1).state == "suspended"
+    shown = document(ours("runs", "show", "a1", "--json"))
+    assert [(wait["kind"], wait["event"]) for wait in shown["waits_for"]] == [("event", "approved")]
     assert document(ours("publish", "approved", "--json"))["woken"] == 1
     until(lambda: client.get("a1").run.state == "running" or None)
 
@@ -180,6 +182,10 @@ def test_a_run_waits_for_another_s_end(client):
     client.start("build", run_id="b1")
     client.start("deploy", run_id="d1")
     client.suspend("d1", run="b1", attempt=1)
+    (waiter,) = client.get("b1").awaited_by
+    assert (waiter.run_id, waiter.run_state) == ("d1", "suspended")
+    (wait,) = client.get("d1").waits_for
+    assert (wait.kind, wait.run_id, wait.run_state) == ("run", "b1", "running")
     client.finish("b1", "failed", attempt=1)
     until(lambda: client.get("d1").run.state == "running" or None)
 
