@@ -29,6 +29,9 @@ NAMES = [
     "debounce what is over",
     "fire a batch",
     "put a debounced window off",
+    "register it otherwise",
+    "register it again after it was deleted",
+    "delete a workflow",
 ]
 
 
