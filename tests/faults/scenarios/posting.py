@@ -127,7 +127,7 @@ class Taken(Scenario):
         awaiting.check_nobody_forgotten(self.world, invariants.facts(self.world))
 
 
-BOTH = {"subscribers": ("ledger", "report"), "waiters": ("one", "two")}
+BOTH: dict[str, Any] = {"subscribers": ("ledger", "report"), "waiters": ("one", "two")}
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "post an event that nobody wants": Posting,

@@ -307,7 +307,8 @@ class LookedForLate(TimeCome):
         container = world.container()
         asking.post(container, EVENT, id="1")
         asking.running(container, run_id=WAITER)
-        container.runtime.waits._taken = lambda _done: None  # type: ignore[method-assign]
+        waits: Any = container.runtime.waits
+        waits._taken = lambda _done: None
         asking.suspend(container, WAITER, event=EVENT)
         world.clock.advance(MINUTE)
         return world.container()

@@ -1,18 +1,22 @@
 """What is to be done with a run whose due time has come, in every state."""
 
 import pytest
+from msgspec.structs import replace
 
 from baton.domain.run import CancelRequest, Step
+from baton.domain.settlement import Wait
 from baton.domain.settling import Outcome
 from baton.domain.states import State
 from baton.domain.sweeping import decide_due
+from tests.unit.domain.events_at_hand import posted_at
 from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in, tail_at
 
 GRACE = 60
 
 
-def due(run, *, newest_ts=T0, now=NOW):
-    return decide_due(run, tail_at(newest_ts=newest_ts), rev="rev2", now=now, grace_seconds=GRACE)
+def due(run, *, newest_ts=T0, now=NOW, kept=None):
+    tail = tail_at(newest_ts=newest_ts)
+    return decide_due(run, tail, rev="rev2", now=now, grace_seconds=GRACE, kept=kept)
 
 
 def cancelled_at(at, **change):
@@ -85,3 +89,29 @@ def test_a_terminal_run_leaves_the_index(state):
     step = due(run_in(state, **cancelled_at(T0, inactivity_timeout_seconds=1)))
     assert step.run.due_at is None
     assert step.run.state is state
+
+
+def test_a_run_whose_time_has_come_is_woken_to_the_millisecond():
+    wait = Wait(id="w1", until=NOW)
+    step = due(run_in(State.SUSPENDED, wait=wait, due_at=NOW, inactivity_timeout_seconds=1))
+    assert isinstance(step, Step)
+    assert (step.run.state, step.run.wait, step.run.due_at) == (State.RUNNING, None, NOW + 1000)
+    step = due(run_in(State.SUSPENDED, wait=Wait(id="w1", until=NOW + 1), due_at=NOW))
+    assert (step.run.state, step.run.due_at, step.said) == (State.SUSPENDED, NOW + 1, ())
+
+
+def test_a_run_that_waits_for_an_event_takes_the_one_that_is_kept_or_is_not_looked_at_again():
+    run = run_in(State.SUSPENDED, wait=Wait(id="w1", event="paid"), due_at=NOW)
+    assert due(run, kept=posted_at()).run.state is State.RUNNING
+    assert due(run).run == replace(run, rev="rev2", due_at=None)
+
+
+def test_a_cancel_past_its_grace_comes_before_any_wake():
+    told = cancelled_at(NOW - GRACE * 1000)
+    for wait in (Wait(id="w1", until=NOW), Wait(id="w1", event="paid")):
+        assert isinstance(due(run_in(State.SUSPENDED, wait=wait, **told), kept=posted_at()), Outcome)
+
+
+def test_nobody_is_silent_who_waits():
+    run = run_in(State.SUSPENDED, wait=Wait(id="w1", run_id="r2"), due_at=NOW, inactivity_timeout_seconds=1)
+    assert due(run).run.due_at is None
