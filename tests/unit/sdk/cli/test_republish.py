@@ -78,6 +78,11 @@ def test_a_dry_run_is_said_to_be_one(run):
     assert "DRY RUN" in shown.output
 
 
+def test_a_range_over_nothing_says_so(run):
+    result = run("republish", "--workflow", "nothing", answer=republished_json())
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "settled runs\t0")
+
+
 def test_what_was_done_before_a_failure_is_told(run):
     result = run("republish", "--workflow", "build", answer=pages(PAGES[0], problem(403, "forbidden")))
     assert result.exit_code == 1

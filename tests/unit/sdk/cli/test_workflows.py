@@ -143,7 +143,7 @@ WRONG = {
     ),
     "a date for a name": (
         "name: 2026-11-29 x",
-        "1: document 1 (2026-11-29 x), name: Expected `str` matching",
+        "1: document 1 (2026-11-29 x), name: a name is letters",
     ),
     "a number for a name": ("name: 7", "1: document 1, name: Expected `str`, got `int`"),
     "no name": ("description: a", "1: document 1: Object missing required field `name`"),
@@ -152,10 +152,14 @@ WRONG = {
         "3: document 1, workflows[1]: Object missing required field `name`",
     ),
     "a tag": ("name: !!python/name:os.system x", "1: document 1, name: Expected `str`, got `TaggedScalar`"),
-    "a name that is none": ("name: ok\n---\nname: a b", "3: document 2 (a b), name: Expected `str` matching"),
+    "a name that is none": ("name: ok\n---\nname: a b", "3: document 2 (a b), name: a name is letters"),
     "an event that is none": (
         "name: a\nsubscribes: [{event: ''}]",
-        "2: document 1 (a), subscribes[0].event: Expected `str` matching",
+        "2: document 1 (a), subscribes[0].event: an event is run.completed:<workflow>",
+    ),
+    "another of Baton's events": (
+        "name: a\nsubscribes: [{event: run.started:b}]",
+        "2: document 1 (a), subscribes[0].event: an event is run.completed:<workflow>",
     ),
     "an expression": (
         "name: a\nsubscribes:\n- event: x\n  where: run.[output",
@@ -247,7 +251,7 @@ def test_a_refusal_says_which_and_what_was_done_before(run, catalog, file):
     result = run("workflows", "apply", file(TWO + "name: mail"), "--json", answer=catalog)
     assert result.exit_code == 1
     assert [each["name"] for each in json.loads(result.stdout)["workflows"]] == ["build"]
-    assert "flows.yaml:3: document 2 (report) was not registered, and 1 after it not sent" in result.stderr
+    assert "flows.yaml:3: document 2 (report) was not registered, 1 after it not sent" in result.stderr
     assert "too many subscribers" in result.stderr
     assert list(catalog.workflows) == ["build"]
 

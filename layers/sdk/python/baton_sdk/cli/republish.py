@@ -64,15 +64,15 @@ def republish(
     of_many = [value for name, value in filters.items() if name != "subscriber" and value]
     if (run_id is None) == (workflow is None) or (run_id is not None and of_many):
         raise typer.BadParameter("give one RUN, or --workflow and which of its runs", param_hint="RUN")
-    total = Republished()
+    total, answered = Republished(), False
     try:
         with session.client() as client, progress(session.out.notes) as show:
             for answer in _answers(client, run_id, workflow, filters):
-                total = total.plus(answer)
+                total, answered = total.plus(answer), True
                 show(total)
     finally:
         # Also of what an error or Ctrl-C cut short: to begin anew is safe, and finds what is done.
-        if total != Republished():
+        if answered:
             _tell(session.out, total, dry_run=dry_run)
     if not total.complete:
         raise typer.Exit(REFUSED)

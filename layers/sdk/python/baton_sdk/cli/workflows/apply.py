@@ -53,8 +53,9 @@ def apply(
             try:
                 result, raw = register(client, name, fields)
             except BatonError as error:
+                left = len(declared) - at - 1
                 session.out.note(
-                    f"{place} was not registered, and {len(declared) - at - 1} after it not sent"
+                    f"{place} was not registered" + (f", {left} after it not sent" if left else "")
                 )
                 if session.out.as_json:
                     session.out.document({"workflows": done})

@@ -17,7 +17,7 @@ from ruamel.yaml.comments import CommentedBase, CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from baton_sdk.cli.workflows.shape import Steps, Workflow, misread
+from baton_sdk.cli.workflows.shape import NO_MATCH, Steps, Workflow, misread
 from baton_sdk.errors import FieldError, InvalidRequest
 
 LIST = "workflows"
@@ -170,6 +170,8 @@ def _explained(said: str) -> tuple[Steps, str]:
     path = tuple(name or int(index) for name, index in _STEP.findall(where))
     if found and found["path"] == "key":
         return path, "a field's name is text"
+    if msg.startswith("Expected `str` matching") and path and path[-1] in NO_MATCH:
+        return path, NO_MATCH[str(path[-1])]
     unknown = _UNKNOWN.fullmatch(msg)
     if unknown is None:
         return path, msg

@@ -11,8 +11,17 @@ from msgspec import Meta, Struct
 
 Steps = tuple[str | int, ...]
 """Where something stands in a document: names and indexes from its top."""
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}\Z")]
-Event = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,159}\Z")]
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}"
+_OWN = r"(?!run\.)[A-Za-z0-9][A-Za-z0-9._:/-]{0,159}"
+Name = Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
+Event = Annotated[str, Meta(pattern=rf"^(run\.(completed|failed):{_NAME}|{_OWN})\Z")]
+
+NO_MATCH = {
+    "name": "a name is letters, digits and . _ : / - (at most 128), a letter or digit first",
+    "event": "an event is run.completed:<workflow>, run.failed:<workflow>, or a name of your own: letters, "
+    "digits and . _ : / - (at most 160), a letter or digit first",
+}
+"""What a text that does not match should have been, by its field."""
 
 
 class Subscription(Struct, forbid_unknown_fields=True, omit_defaults=True):
