@@ -123,9 +123,6 @@ def _of(table: TableSpec, *indexes: IndexSpec) -> tuple[Right, ...]:
     return tuple(Right(table.name, ("Query",), index.name) for index in indexes)
 
 
-_CHANGES_RUNS = (_on(RUNS, "GetItem", "UpdateItem"), _on(LOG, "GetItem", "PutItem", "Query"))
-"""Reads a run and its log's end, and writes both in one transaction."""
-
 # An HTTP API waits 30 s and no longer: what may wait by design (a long poll, `wait`) ends below that.
 # Lambda gives processor in proportion to memory.
 FUNCTIONS = (
@@ -136,7 +133,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "GetItem", "PutItem"),
             _on(LOG, "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "PutItem"),
+            _on(CATALOG, "PutItem", "Query"),
         ),
     ),
     Function(
@@ -151,7 +148,16 @@ FUNCTIONS = (
         timeout_seconds=60,
         rights=(_on(RUNS, "GetItem"), _on(LOG, "Query")),
     ),
-    Function(name="finish", memory_mb=512, timeout_seconds=20, rights=_CHANGES_RUNS),
+    Function(
+        name="finish",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(
+            _on(RUNS, "GetItem", "PutItem", "UpdateItem"),
+            _on(LOG, "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "Query"),
+        ),
+    ),
     Function(
         name="control",
         memory_mb=512,
@@ -159,6 +165,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             _on(LOG, "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "Query"),
         ),
         signals=(SENDS_HINTS,),
     ),
@@ -169,7 +176,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             _on(LOG, "PutItem", "Query"),
-            _on(CATALOG, "PutItem", "Query"),
+            _on(CATALOG, "Query"),
         ),
         signals=(SENDS_HINTS,),
     ),
@@ -178,7 +185,7 @@ FUNCTIONS = (
         memory_mb=512,
         timeout_seconds=29,
         rights=(
-            _on(RUNS, "BatchGetItem", "GetItem", "UpdateItem"),
+            _on(RUNS, "BatchGetItem", "GetItem", "Query", "UpdateItem"),
             *_of(RUNS, LISTING, BY_CONTEXT),
             _on(LOG, "BatchGetItem", "GetItem", "Query"),
             _on(CATALOG, "Query"),
@@ -197,7 +204,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             _on(LOG, "BatchWriteItem", "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "PutItem", "Query"),
+            _on(CATALOG, "Query"),
         ),
         signals=(SENDS_HINTS, PUTS_EVENTS),
         streams_from=(RUN_CHANGES,),
@@ -207,9 +214,10 @@ FUNCTIONS = (
         memory_mb=512,
         timeout_seconds=60,
         rights=(
-            _on(RUNS, "DeleteItem", "GetItem", "PutItem", "UpdateItem"),
+            _on(RUNS, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             *_of(RUNS, DUE),
-            _on(LOG, "BatchWriteItem", "PutItem", "Query"),
+            _on(LOG, "BatchWriteItem", "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "Query"),
         ),
         signals=(SENDS_HINTS, PUTS_EVENTS, CALLS_ITSELF),
         schedule=Schedule(every_minutes=1, local_seconds=1.0),
@@ -220,10 +228,10 @@ FUNCTIONS = (
         memory_mb=512,
         timeout_seconds=60,
         rights=(
-            _on(RUNS, "BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            _on(RUNS, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             *_of(RUNS, SETTLED),
-            _on(LOG, "GetItem", "PutItem"),
-            _on(CATALOG, "DeleteItem", "PutItem", "Query"),
+            _on(LOG, "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "DeleteItem", "Query"),
         ),
         schedule=Schedule(every_minutes=1, local_seconds=1.0),
         signals=(SENDS_HINTS, PUTS_EVENTS),
@@ -233,10 +241,10 @@ FUNCTIONS = (
         memory_mb=512,
         timeout_seconds=29,
         rights=(
-            _on(RUNS, "BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+            _on(RUNS, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             *_of(RUNS, SETTLED),
-            _on(LOG, "GetItem", "PutItem"),
-            _on(CATALOG, "GetItem", "PutItem", "Query"),
+            _on(LOG, "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "Query"),
         ),
         signals=(SENDS_HINTS, PUTS_EVENTS),
     ),

@@ -1,4 +1,5 @@
-"""What each function asks of DynamoDB, recorded while runs live and die in every way that reads or writes."""
+"""What each function asks of DynamoDB, and says to others, recorded while runs live, hand off and die in
+every way that reads or writes."""
 
 import json
 from collections import defaultdict
@@ -9,44 +10,65 @@ from urllib.parse import urlsplit
 import botocore.session
 
 from baton import bootstrap
-from baton.store.log import PURGE_BATCH
+from baton.outbound.clients import LazyClient
 from infra.local.events import HttpRequest, answer_of, event_of
 from infra.local.functions import Functions
 from infra.local.memory import in_process
+from infra.local.messaging import client_of, messaging
+from infra.local.moto_streams import TrimmingReader
+from infra.local.records import Filter
 from infra.local.routing import Router
 from infra.local.settings import local_settings, table_names
 from infra.local.tables import create
 from infra.manifest import FUNCTIONS, Function, function
+from infra.signals import CALLS_ITSELF, PUTS_EVENTS, RUN_CHANGES, SENDS_HINTS
+from tests.infra.lives import live
 from tests.unit.manual_clock import ManualClock
 
 EVERYONE = {"namespace": "*", "role": "admin", "token_id": "test"}
-LARGE = "x" * 1000
+SAID_BY = {"SendMessage": SENDS_HINTS, "PutEvents": PUTS_EVENTS}
 
 
 def used_rights():
-    """(table, index, action) per function name."""
+    """Per function name: (table, index, action), and what it says to others."""
     with in_process():
         recorder = Recorder()
-        live(recorder)
-        return dict(recorder.used)
+        with patch.object(LazyClient, "_made", lambda lazy: recorder.client(lazy)):
+            live(recorder)
+        return dict(recorder.used), dict(recorder.said)
 
 
 class Recorder:
-    """A container per call, with no memory of the last, all over one client that is listened to."""
+    """A container per call, with no memory of the last, all over clients that are listened to."""
 
     def __init__(self):
         self.used = defaultdict(set)
+        self.said = defaultdict(set)
         self.clock = ManualClock()
-        self._settings = local_settings(
-            {"due_shards": 1, "purge_delay_seconds": 0, "tail_memory_seconds": 0, "poll_seconds": 10}
-        )
+        given = {"due_shards": 1, "settled_shards": 1, "purge_delay_seconds": 0, "tail_memory_seconds": 0}
+        self._settings, _ = messaging(local_settings({**given, "poll_seconds": 10}))
         self._names = {name: spec for spec, name in table_names(self._settings).items()}
         session: Any = botocore.session.get_session()
-        self._client = session.create_client("dynamodb", region_name=self._settings.region)
-        create(self._client, table_names(self._settings))
+        self.dynamodb = session.create_client("dynamodb", region_name=self._settings.region)
+        create(self.dynamodb, table_names(self._settings))
         self._caller = ""
-        self._client.meta.events.register("provide-client-params.dynamodb", self._note)
+        self.dynamodb.meta.events.register("provide-client-params.dynamodb", self._note)
         self._router = Router(FUNCTIONS)
+        self._filter = Filter(RUN_CHANGES.filters)
+        self.runs, self.log = self._settings.runs_table, self._settings.log_table
+        arn = self.dynamodb.describe_table(TableName=self.runs)["Table"]["LatestStreamArn"]
+        region, old_address = self._settings.region, {"account_id_endpoint_mode": "disabled"}
+        self._stream = TrimmingReader(client_of("dynamodbstreams", region, None, **old_address), arn)
+
+    def client(self, lazy):
+        """The client that ``lazy`` makes, listened to."""
+        client = client_of(lazy._service, lazy._region, lazy._endpoint_url)
+        client.meta.events.register("provide-client-params.*", self._note_said)
+        return client
+
+    def later(self, function_event):
+        """Whoever is called hands on."""
+        self.said[self._caller].add(CALLS_ITSELF)
 
     def ask(self, method, target, body=None, **headers):
         """One HTTP request to the function it is routed to; the body of its answer."""
@@ -71,29 +93,38 @@ class Recorder:
 
     def call(self, of: Function, event):
         """One invocation of a function, in a container of its own."""
-        runtime = bootstrap.build(self._settings, self.clock, seed=self.clock.now())
-        runtime.dynamo.connection._client = self._client
+        runtime = bootstrap.build(self._settings, self.clock, seed=self.clock.now(), onward=self)
+        runtime.dynamo.connection._client = self.dynamodb
         self.clock.advance(0.001)
         self._caller = of.name
-        return Functions([of], runtime).call(of, event, "id")
-
-    def lengthen_log(self, run_id, by):
-        """Put ``by`` more items into a run's log, as many appends would; nobody's rights are used."""
+        answer = Functions([of], runtime).call(of, event, "id")
         self._caller = ""
-        log = self._settings.log_table
-        standing = self._client.scan(TableName=log)["Items"]
-        first = next(item for item in standing if item["k"]["S"].endswith(f"#{run_id}"))
-        birth, slot = first["s"]["S"].split("#")
-        puts = [
-            {"PutRequest": {"Item": first | {"s": {"S": f"{birth}#{number:0{len(slot)}d}"}}}}
-            for number in range(1, by + 1)
-        ]
-        for start in range(0, by, 25):
-            self._client.batch_write_item(RequestItems={log: puts[start : start + 25]})
+        return answer
+
+    def publish(self):
+        """Hand the publisher what the stream tells of, and what follows from that, to the end."""
+        while records := [record for page in self._stream.read() for record in page]:
+            wanted = [record.body for record in records if self._filter.lets(record)]
+            if wanted:
+                answer = self.call(function("publish"), {"Records": wanted})
+                assert answer == {"batchItemFailures": []}
+
+    def miss(self):
+        """What the stream tells of reaches nobody."""
+        for _ in self._stream.read():
+            pass
+
+    def tick(self, name, seconds=0.0):
+        """Let time pass, and its schedule call a function."""
+        self.clock.advance(seconds)
+        return self.call(function(name), {})
 
     def _note(self, params, model, **_):
         for table, index, action in _needs(model.name, params):
             self.used[self._caller].add((self._names[table], index, action))
+
+    def _note_said(self, model, **_):
+        self.said[self._caller].add(SAID_BY[model.name])
 
 
 def _needs(operation, params):
@@ -107,59 +138,3 @@ def _needs(operation, params):
             yield table, None, operation
     else:
         yield params["TableName"], params.get("IndexName"), operation
-
-
-def live(house):
-    """Runs started, repeated, spoken to, read, listed, cancelled, resumed, settled, deleted and purged."""
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a", "input": LARGE}, idempotency_key="k")
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a", "input": LARGE}, idempotency_key="k")
-    house.ask("POST", "/v1/runs/a/stream", [{"type": "stdout"}])
-    for query in ("", "?offset=-1&live=sse", "?offset=now&live=long-poll"):
-        house.ask("GET", f"/v1/runs/a/stream{query}")
-    house.ask("HEAD", "/v1/runs/a/stream")
-    house.ask("GET", "/v1/runs/a")
-    house.ask("GET", "/v1/runs/a/wait?timeout_seconds=0")
-    house.ask("POST", "/v1/runs/a/cancel", {"reason": "enough"})
-    house.ask("POST", "/v1/runs/a/finish", {"status": "failed", "output": LARGE, "resumable": True})
-    house.ask("POST", "/v1/runs/a/finish", {"status": "completed"})
-    house.ask("POST", "/v1/runs/a/stream", [{"type": "stdout"}])
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a", "input": LARGE}, idempotency_key="k")
-    house.ask("POST", "/v1/runs/a/resume")
-    house.ask("POST", "/v1/runs/a/cancel", {"force": True})
-    house.ask("GET", "/v1/runs/a")
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "c", "context_ref": "r"})
-    for query in ("", "?workflow=w", "?context_ref=r"):
-        house.ask("GET", f"/v1/runs{query}")
-    house.ask("DELETE", "/v1/runs/a")
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a"}, idempotency_key="k2")
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "b", "inactivity_timeout_seconds": 1})
-    register(house)
-    house.ask("GET", "/v1/health")
-    house.ask("PUT", "/nowhere")
-    sweep(house)
-    long_log(house)
-    with patch("baton.services.retention.PURGE_BATCHES", 1):
-        sweep(house)
-
-
-def register(house):
-    """A workflow registered, again, otherwise; shown in every way; deleted."""
-    for wish in ({}, {}, {"subscribes": [{"event": "run.completed:w"}]}):
-        house.ask("PUT", "/v1/workflows/s", wish)
-    for path in ("/v1/workflows", "/v1/workflows/s", "/v1/graph"):
-        house.ask("GET", path)
-    house.ask("DELETE", "/v1/workflows/s")
-
-
-def sweep(house):
-    house.clock.advance(60)
-    house.call(function("sweep"), {})
-
-
-def long_log(house):
-    """A life whose log is too long for one sweep to purge: the rest is put off."""
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "d", "input": LARGE})
-    house.lengthen_log("d", PURGE_BATCH + 1)
-    house.ask("POST", "/v1/runs/d/cancel", {"force": True})
-    house.ask("DELETE", "/v1/runs/d")
-    house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "d"})

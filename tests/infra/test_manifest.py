@@ -31,7 +31,8 @@ def test_one_function_answers_what_no_route_matches():
 
 
 def test_each_function_is_called_by_something():
-    assert [each.name for each in FUNCTIONS if not (each.routes or each.schedule or each.default)] == []
+    called = [each for each in FUNCTIONS if each.routes or each.schedule or each.default or each.streams_from]
+    assert called == list(FUNCTIONS)
 
 
 def test_what_streams_is_what_the_contract_says_streams():
@@ -59,7 +60,13 @@ def test_an_http_function_answers_before_its_gateway_gives_up():
 @pytest.mark.parametrize("each", FUNCTIONS, ids=lambda each: each.name)
 def test_a_function_may_do_what_it_does_and_nothing_it_never_does(each, recorded_rights):
     granted = {(right.table, right.index, action) for right in each.rights for action in right.actions}
-    assert granted == recorded_rights.get(each.name, set())
+    assert granted == recorded_rights[0].get(each.name, set())
+
+
+@pytest.mark.parametrize("each", FUNCTIONS, ids=lambda each: each.name)
+def test_a_function_may_say_to_others_what_it_says_and_nothing_it_never_says(each, recorded_rights):
+    assert len(each.signals) == len(set(each.signals))
+    assert set(each.signals) == recorded_rights[1].get(each.name, set())
 
 
 @pytest.fixture(scope="module")
