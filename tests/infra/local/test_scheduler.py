@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from infra.local.scheduler import Scheduler
-from infra.manifest import FUNCTIONS
+from infra.manifest import FUNCTIONS, function
 
 SECONDS = 10
+SWEEP = [function("sweep")]
 CLOCK = SimpleNamespace(now=lambda: 1583348638390)
 
 
@@ -33,12 +34,12 @@ class Ticker:
 
 @pytest.fixture
 def ticking():
-    """ticking(call) -> Ticker: the manifest's schedules, calling `call`, in a test's hand."""
+    """ticking(call) -> Ticker: the sweep's schedule, calling `call`, in a test's hand."""
     running = []
 
     def start(call):
         ticker = Ticker()
-        scheduler = Scheduler(FUNCTIONS, call, clock=CLOCK, region="eu-central-1", wait=ticker)
+        scheduler = Scheduler(SWEEP, call, clock=CLOCK, region="eu-central-1", wait=ticker)
         scheduler.start()
         running.append((ticker, scheduler))
         return ticker

@@ -107,9 +107,12 @@ def test_what_it_goes_on_refusing_is_said_to_be_lost_and_the_next_batch_is_sent(
     assert events.details()[-1] == ["10"]
 
 
-def test_a_bus_that_can_not_be_reached_raises_nothing_and_is_not_asked_again(put, slept, lost):
-    refused = ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutEvents")
-    events = Events(refused)
+@pytest.mark.parametrize(
+    "trouble",
+    [ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutEvents"), ValueError("no such endpoint")],
+)
+def test_a_bus_that_can_not_be_reached_raises_nothing_and_is_not_asked_again(put, slept, lost, trouble):
+    events = Events(trouble)
     put(events, event("1"), event("2"))
     assert len(events.calls) == 1
     assert slept == []

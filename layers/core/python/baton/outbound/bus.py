@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from baton.domain.payload import KB
 from baton.observability import logger
 from baton.outbound.clients import Client, LazyClient
@@ -63,9 +61,9 @@ class Bus:
         for pause in (*PAUSES, None):
             try:
                 answer = self._client().put_events(Entries=[self._entry(event) for event in batch])
-            except (BotoCoreError, ClientError):  # which botocore has tried again by itself
+            except Exception:  # noqa: BLE001 - whatever is wrong there must not undo what is done here
                 logger.warning("the bus can't be reached", bus=self._name, exc_info=True)
-                return batch
+                return batch  # which botocore has tried again by itself
             results = answer["Entries"]
             batch = [event for event, said in zip(batch, results, strict=True) if "ErrorCode" in said]
             if not batch or pause is None:

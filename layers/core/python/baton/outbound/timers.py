@@ -6,7 +6,6 @@ import math
 from urllib.parse import urlsplit
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
 
 from baton.domain.clock import Clock, Millis
 from baton.observability import logger
@@ -45,7 +44,7 @@ class Timers:
             self._client().send_message(
                 QueueUrl=self._queue_url, MessageBody=body, DelaySeconds=max(0, delay)
             )
-        except (BotoCoreError, ClientError) as trouble:
+        except Exception as trouble:  # noqa: BLE001 - whatever is wrong there must not undo what is done here
             logger.warning("a timer was not hinted at", key=keys[0], sort=keys[1], reason=str(trouble))
 
 
