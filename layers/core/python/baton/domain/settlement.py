@@ -74,6 +74,14 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         """Whether the run must not expire: it is marked, or an input of its sits in an open window (I5)."""
         return self.marked or any(delivery.buffered for delivery in self.deliveries)
 
+    def look_at(self, now: Millis, grace: Millis) -> Millis:
+        """When to look at this again: after ``grace`` while anything is marked; at what is only buffered each
+        time after twice as long, so that a window which is open for a day costs a dozen looks."""
+        if self.marked:
+            return now + grace
+        buffered = [max(grace, now - each.at) for each in self.deliveries if each.buffered]
+        return now + min(buffered, default=grace)
+
     @property
     def small(self) -> bool:
         """Whether a run's row may hold it."""

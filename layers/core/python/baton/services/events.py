@@ -99,12 +99,13 @@ class Events:
         outcomes = [tried[name] for name in settlement.owed if name in tried]
         made = [outcome.delivery for outcome in outcomes if outcome.delivery is not None]
         left = [outcome.look_at for outcome in outcomes if outcome.delivery is None]
-        fired = self._deliverer.fired(posted.namespace, settlement)
+        after = settlement.delivered([*self._deliverer.fired(posted.namespace, settlement), *made])
+        grace = millis(context.settings.publish_grace_seconds)
         return posted.recorded(
-            settlement.delivered([*fired, *made]),
+            after,
             looked=looked,
             rev=context.nonce(),
-            look_at=min(left, default=context.clock.now() + millis(context.settings.publish_grace_seconds)),
+            look_at=min(left, default=after.look_at(context.clock.now(), grace)),
         )
 
 

@@ -19,7 +19,7 @@ from baton.domain.choosing import Payload
 from baton.domain.clock import millis
 from baton.domain.handoff import Settled, ending_payload
 from baton.domain.run import Step
-from baton.domain.settlement import Delivery, DeliveryState, PublishLease, Settlement
+from baton.domain.settlement import NOTHING, Delivery, DeliveryState, PublishLease, Settlement
 from baton.errors import Busy, Unavailable
 from baton.services.announcing import Announcer
 from baton.services.catalog import Catalog
@@ -133,9 +133,9 @@ class Publisher:
             settled = self._read(namespace, run_id, settled.attempt)
         raise Unavailable("the run changes faster than its ending can be published")
 
-    def owe(self, namespace: str, run_id: str, attempt: int, subscribers: Iterable[str]) -> tuple[str, ...]:
-        """Have the ending of ``attempt`` owed to ``subscribers`` (again), for a publisher to come: those that
-        it is owed to then, without the ones that have got it.
+    def owe(self, namespace: str, run_id: str, attempt: int, subscribers: Iterable[str]) -> Settlement:
+        """Have the ending of ``attempt`` owed to those of ``subscribers`` that have not got it, for a
+        publisher to come: what it owes then, and what was delivered before.
 
         The live publisher is called, and the sweep looks in any case. Raises Unavailable: then it is not
         known whether it is owed.
@@ -144,20 +144,20 @@ class Publisher:
         for round_ in range(ROUNDS):
             settled = self._read(namespace, run_id, attempt)
             if settled is None:
-                return ()
+                return NOTHING
             standing = settled.settlement
-            names = tuple(name for name in subscribers if not standing.reached(name))
-            if not names or standing.unresolved or set(names) <= set(standing.owed):
-                return names
+            owing = standing.owing(name for name in subscribers if not standing.reached(name))
+            if standing.unresolved or owing.owed == standing.owed:
+                return standing
             step = settled.recorded(
-                standing.owing(names),
+                owing,
                 rev=context.nonce(),
                 look_at=context.clock.now() + millis(context.settings.publish_grace_seconds),
                 retention_seconds=context.settings.retention_seconds,
                 announce=True,
             )
             if context.runs.change(settled.run, step) is Changed.APPLIED:
-                return names
+                return owing
             context.stand_back(round_)
         raise Unavailable("the run changes faster than its ending can be owed")
 
@@ -208,7 +208,8 @@ class Publisher:
         left = [outcome for outcome in outcomes if outcome.delivery is None]
         after = before.delivered([*fired, *made])
         after = after.owing(outcome.subscriber for outcome in left)
-        later = context.clock.now() + millis(context.settings.publish_grace_seconds)
+        grace = millis(context.settings.publish_grace_seconds)
+        later = after.look_at(context.clock.now(), grace)
         return settled.recorded(
             after,
             rev=context.nonce(),
