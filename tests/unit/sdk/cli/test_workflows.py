@@ -65,8 +65,8 @@ def test_what_a_file_declares_is_registered_in_order(run, requests, catalog, fil
     result = run("workflows", "apply", file(TWO), answer=catalog)
     assert result.exit_code == 0
     assert [line.split("\t") for line in result.stdout.splitlines()] == [
-        ["created  ", "build"],
-        ["created  ", "report"],
+        ["created", "build"],
+        ["created", "report"],
     ]
     sent = {r.url.path: json.loads(r.content) for r in requests if r.method == "PUT"}
     assert sent == {
@@ -94,6 +94,11 @@ def test_it_says_of_each_whether_it_is_new_changed_or_as_it_was(run, catalog, fi
         "build": "unchanged", "report": "updated", "mail": "created",
     }  # fmt: skip
     assert told["workflows"][1]["workflow"]["description"] == "before each"
+
+
+def test_a_person_sees_them_one_below_the_other(run, catalog, file):
+    shown = run("workflows", "apply", file(TWO), answer=catalog, terminal=True).stdout
+    assert [line.split() for line in shown.splitlines()] == [["created", "build"], ["created", "report"]]
 
 
 @pytest.mark.parametrize(
@@ -248,12 +253,15 @@ def test_what_is_no_text_is_told(run, tmp_path):
 
 def test_a_refusal_says_which_and_what_was_done_before(run, catalog, file):
     catalog.refuses = {"report"}
-    result = run("workflows", "apply", file(TWO + "name: mail"), "--json", answer=catalog)
-    assert result.exit_code == 1
-    assert [each["name"] for each in json.loads(result.stdout)["workflows"]] == ["build"]
+    path = file(TWO + "name: mail")
+    result = run("workflows", "apply", path, answer=catalog)
+    assert (result.exit_code, result.stdout) == (1, "created\tbuild\n")
     assert "flows.yaml:3: document 2 (report) was not registered, 1 after it not sent" in result.stderr
     assert "too many subscribers" in result.stderr
     assert list(catalog.workflows) == ["build"]
+    told = run("workflows", "apply", path, "--json", answer=catalog)
+    assert [each["name"] for each in json.loads(told.stdout)["workflows"]] == ["build"]
+    assert json.loads(told.stderr)["error"]["detail"] == "too many subscribers"
 
 
 REPORT = workflow_json(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from baton_sdk.cli.output import Output
 from baton_sdk.cli.session import USAGE, Session
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, InvalidRequest, NotFound
@@ -48,23 +49,29 @@ def apply(
         session.out.error(error)
         raise typer.Exit(USAGE) from None
     done: list[dict[str, Any]] = []
-    with session.client() as client:
-        for at, (name, fields, place) in enumerate(declared):
-            try:
-                result, raw = register(client, name, fields)
-            except BatonError as error:
-                left = len(declared) - at - 1
-                session.out.note(
-                    f"{place} was not registered" + (f", {left} after it not sent" if left else "")
-                )
-                if session.out.as_json:
-                    session.out.document({"workflows": done})
-                raise error
-            done.append({"name": name, "result": result, "workflow": raw})
-            if not session.out.as_json:
-                session.out.table((), [(Text(f"{result:<9}", style=_COLOURS[result]), name)])
-    if session.out.as_json:
-        session.out.document({"workflows": done})
+    try:
+        with session.client() as client:
+            for each in declared:
+                result, raw = register(client, each.name, each.fields)
+                done.append({"name": each.name, "result": result, "workflow": raw})
+                _tell(session.out, result, each.name)
+    except BatonError:
+        if not session.out.as_json:
+            refused, *left = declared[len(done) :]
+            more = f", {len(left)} after it not sent" if left else ""
+            session.out.note(f"{refused.place} was not registered{more}")
+        raise
+    finally:
+        # Also of what an error or Ctrl-C cut short: to begin anew is safe.
+        if session.out.as_json:
+            session.out.document({"workflows": done})
+
+
+def _tell(out: Output, result: str, name: str) -> None:
+    if out.for_person:
+        out.console.print(Text.assemble((f"{result:<9}", _COLOURS[result]), "  ", name))
+    elif not out.as_json:
+        out.table((), [(result, name)])
 
 
 def register(client: Client, name: str, fields: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
