@@ -190,12 +190,14 @@ def suffer(point: Point, house: House) -> None:
 
 
 def settle_down(world: World) -> None:
-    """Let the sweep do all that is left, and find nothing more to do."""
-    sweep = world.container().runtime.sweep
+    """Let the clock's functions do all that is left, and find nothing more to do."""
+    runtime = world.container().runtime
     for _ in range(RECOVERY_SWEEPS):
         world.clock.advance(RECOVERY_SECONDS)
-        swept = sweep.run()
+        healed, swept = runtime.heal.run(), runtime.sweep.run()
+        assert not healed.failed, healed
         assert not swept.failed, swept
+    assert runtime.heal.run().works == 0
     invariants.check(world)
     invariants.check_quiet(world)
 

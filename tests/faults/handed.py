@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from baton.domain.catalog import Batch, Subscription, Workflow, endings
 from baton.domain.handoff import Settled
-from baton.domain.run import Run
+from baton.domain.registering import Registration
+from baton.domain.run import Run, Step
 from baton.domain.settlement import Delivery, DeliveryState
 from baton.errors import Unavailable
+from baton.store.runs import Changed
+from tests.faults.seam import Death
 from tests.faults.world import NAMESPACE, Container, World
 
 
@@ -37,10 +41,38 @@ def register(world: World, name: str, *subscriptions: Subscription, batch: Batch
         world.subscribed.setdefault(wish.event, set()).add(name)
 
 
+def register_late(world: World, name: str, *subscriptions: Subscription) -> None:
+    """A workflow is registered by the service, so that what happened just before is healed."""
+    wish = Registration(namespace=NAMESPACE, name=name, subscribes=subscriptions)
+    world.container().runtime.workflows.put(wish)
+    for each in subscriptions:
+        world.subscribed.setdefault(each.event, set()).add(name)
+
+
+def remove(world: World, name: str) -> None:
+    """A workflow leaves the catalog; whom it was owed to is told in the end that it is gone."""
+    world.house.client.delete_item(
+        TableName=world.settings.catalog_table, Key={"k": {"S": NAMESPACE}, "s": {"S": f"wf#{name}"}}
+    )
+
+
+def start_and_die(world: World, run_id: str) -> None:
+    """A publisher starts the subscribers of a run's ending, and dies before it records that."""
+    container = world.container()
+
+    def die(_before: Run, _step: Step) -> Changed:
+        raise Death
+
+    runs: Any = container.runtime.publisher._context.runs
+    runs.change = die
+    with suppress(Death):
+        container.runtime.publisher.publish(NAMESPACE, run_id)
+
+
 def hide_catalog(container: Container) -> None:
     """The container can't read the catalog from now on."""
 
-    def fail(_namespace: str) -> list[Workflow]:
+    def fail(_namespace: str, *, consistent: bool = False) -> list[Workflow]:
         raise Unavailable("the catalog is out of reach")
 
     store: Any = container.runtime.catalog._context.catalog

@@ -17,7 +17,7 @@ from baton.errors import TryAgain
 from baton.observability import logger
 from baton.services.catalog import Catalog
 from baton.services.context import Context
-from baton.services.endings import Endings, Stretch
+from baton.services.endings import PAGE, Endings, Stretch
 from baton.services.publishing import Publisher, Wish
 
 FAULTS_FORGIVEN_AFTER_SECONDS = 3600
@@ -40,8 +40,11 @@ class Healed(msgspec.Struct, kw_only=True):
 class Heal:
     """Delivers what no marker ever named."""
 
-    def __init__(self, context: Context, catalog: Catalog, endings: Endings, publisher: Publisher) -> None:
+    def __init__(
+        self, context: Context, catalog: Catalog, endings: Endings, publisher: Publisher, *, page: int = PAGE
+    ) -> None:
         self._context = context
+        self._page = page
         self._catalog = catalog
         self._endings = endings
         self._publisher = publisher
@@ -79,7 +82,7 @@ class Heal:
         shard, start = _place(work.cursor)
         subscribers = () if workflow_of(work.event) is None else snapshot.subscribers_of(work.event)
         while subscribers and shard < shards:
-            page = self._endings.page(self._stretch(work), shard, start=start)
+            page = self._endings.page(self._stretch(work), shard, start=start, limit=self._page)
             for passed in page.passed:
                 if clock.now() >= deadline:
                     healed.more = True

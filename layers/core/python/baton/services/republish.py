@@ -204,8 +204,10 @@ class _Call:
         except Unavailable:
             if self._wish.dry_run:
                 raise
-            owed = self._publisher.owe(*where, targets)
-            return Published(tuple(Outcome(subscriber=name) for name in owed))
+            # What could not be told may have been done: it is counted as it stands.
+            owing = self._publisher.owe(*where, targets)
+            left = [name for name in targets if name in owing.owed or owing.unresolved]
+            return Published(tuple(Outcome(subscriber=name) for name in left), owing.deliveries)
 
     def _count(self, run_id: str, outcome: Outcome) -> None:
         told, delivery = self.told, outcome.delivery

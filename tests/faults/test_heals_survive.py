@@ -1,0 +1,14 @@
+"""A process dies around any call of a healing: no run is missed, none is delivered twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.crash import survive
+from tests.faults.scenarios.healing import SCENARIOS
+from tests.faults.world import House
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_whatever_goes_wrong_at_a_call_each_subscriber_is_started_once(name: str, house: House) -> None:
+    survive(name, SCENARIOS[name], house)
