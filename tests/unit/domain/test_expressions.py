@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.domain.expressions import ExpressionFailed, accepts, check, evaluate, load, mapped
+from baton.domain.interpreter import BoundedFunctions
 from baton.domain.payload import MAX_HANDOFF_INPUT, canonical, parse
 from baton.errors import InvalidRequest, PayloadTooLarge
 
@@ -169,6 +170,47 @@ def test_it_is_jmespath(text: str, made: Any):
     assert _mapped(text) == made
 
 
+FUNCTIONS = {
+    "abs": ("abs(`-2`)", 2),
+    "avg": ("avg(`[1, 2]`)", 1.5),
+    "ceil": ("ceil(`1.2`)", 2),
+    "contains": ("contains('abc', 'b')", True),
+    "ends_with": ("ends_with('ab', 'b')", True),
+    "floor": ("floor(`1.8`)", 1),
+    "join": ("join('-', ['a', 'b'])", "a-b"),
+    "keys": ('keys(`{"a": 1}`)', ["a"]),
+    "length": ("length('abc')", 3),
+    "map": ('map(&a, `[{"a": 1}]`)', [1]),
+    "max": ("max(['a', 'b'])", "b"),
+    "max_by": ('max_by(`[{"a": 1}, {"a": 2}]`, &a).a', 2),
+    "merge": ('merge(`{"a": 1}`, `{"b": 2}`)', {"a": 1, "b": 2}),
+    "min": ("min(`[2, 1]`)", 1),
+    "min_by": ('min_by(`[{"a": 1}, {"a": 2}]`, &a).a', 1),
+    "not_null": ("not_null(absent, 'a')", "a"),
+    "reverse": ("reverse('ab')", "ba"),
+    "sort": ("sort(['b', 'a'])", ["a", "b"]),
+    "sort_by": ('sort_by(`[{"a": 2}, {"a": 1}]`, &a)[].a', [1, 2]),
+    "starts_with": ("starts_with('ab', 'a')", True),
+    "sum": ("sum(`[1, 2]`)", 3),
+    "to_array": ("to_array('a')", ["a"]),
+    "to_number": ("to_number('1.5')", 1.5),
+    "to_string": ("to_string(`[1, true]`)", "[1,true]"),
+    "type": ("type(`null`)", "null"),
+    "values": ('values(`{"a": 1}`)', [1]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_of_the_language_works_within_the_budget(name: str):
+    text, made = FUNCTIONS[name]
+    check(text, ["input"])
+    assert _mapped(text) == made
+
+
+def test_no_function_is_left_out():
+    assert set(FUNCTIONS) == set(BoundedFunctions.FUNCTION_TABLE)
+
+
 @pytest.mark.parametrize(
     ("text", "yes"),
     [
@@ -279,27 +321,18 @@ def test_what_is_tried_here_could_be_registered_and_sent():
     assert max(len(canonical(text)) for text in GREEDY.values()) <= 1024
 
 
-@pytest.mark.parametrize("payload", ["fractions", "text"])
+@pytest.mark.parametrize("payload", ["fractions", "text", "deep"])
 @pytest.mark.parametrize("text", GREEDY)
 def test_no_expression_goes_on_for_ever(text: str, payload: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("baton.domain.interpreter.MAX_STEPS", 10_000)
     _bounded(text, payload)
 
 
-MAKERS = (
-    "doubling mapped",
-    "joining itself",
-    "listing",
-    "projecting lists",
-    "projecting nested",
-    "reversing",
-    "slicing",
-    "spelling",
-)
+MAKERS = ("doubling mapped", "projecting nested", "reversing", "spelling")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("payload", ["nothings", "numbers", "object", "text"])
+@pytest.mark.parametrize("payload", ["nothings", "text"])
 @pytest.mark.parametrize("text", MAKERS)
 def test_no_expression_takes_more_memory_than_its_share(text: str, payload: str):
     _loaded(payload)
@@ -310,13 +343,6 @@ def test_no_expression_takes_more_memory_than_its_share(text: str, payload: str)
     finally:
         tracemalloc.stop()
     assert peak < 64 * 1024 * 1024
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_payload_keeps_an_expression_from_coming_to_its_end(payload: str):
-    for text in GREEDY:
-        _bounded(text, payload)
 
 
 @pytest.mark.slow
