@@ -1,4 +1,4 @@
-"""An ending starts its subscribers by the table's own stream, on moto and on DynamoDB Local: no sweep runs."""
+"""An ending starts its subscribers by the stream of its table, on moto and DynamoDB Local; no sweep runs."""
 
 import itertools
 import json
