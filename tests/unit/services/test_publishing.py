@@ -200,6 +200,26 @@ def test_reserved_workflows_start_nobody(house: House):
     assert not is_marked(house, "r1")
 
 
+def test_a_publisher_that_finds_another_life_of_the_id_leaves_its_ending_to_others(house: House):
+    register(house, "report", BUILT)
+    settle(house, "r1")
+    slow, overtaken = house.container(), []
+
+    def overtake(operation: str, request: dict[str, Any]) -> None:
+        if operation == "UpdateItem" and not overtaken:
+            overtaken.append(operation)
+            publish(house, "r1")
+            house.container().runs.delete(NS, "r1")
+            settle(house, "r1")
+
+    with before_each_call(slow, overtake):
+        slow.publisher.publish(NS, "r1")
+    assert states_of(house, "r1") == {"report": "owed"}
+    publish(house, "r1")
+    assert states_of(house, "r1") == {"report": "started"}
+    assert len(started(house, "report")) == 2
+
+
 # Trouble that passes
 
 

@@ -130,7 +130,7 @@ class Publisher:
                 self._announcer.delivered(settled, outcomes)
                 return Published(outcomes, settlement.deliveries)
             self._context.stand_back(round_)
-            settled = self._read(namespace, run_id, settled.attempt)
+            settled = self._again(settled)
         raise Unavailable("the run changes faster than its ending can be published")
 
     def owe(self, namespace: str, run_id: str, attempt: int, subscribers: Iterable[str]) -> Settlement:
@@ -167,6 +167,12 @@ class Publisher:
             return None
         return settled
 
+    def _again(self, before: Settled) -> Settled | None:
+        """The same ending as it stands now; None where its run is gone, also when the id has begun another
+        life since: what that one's ending owes has not been tried here."""
+        now = self._read(before.namespace, before.run.id, before.attempt)
+        return now if now is not None and now.run.birth == before.run.birth else None
+
     def _lease(self, settled: Settled) -> Settled | None:
         """The settlement once the publish lease is ours. Raises Busy."""
         context, owner = self._context, self._context.nonce()
@@ -179,7 +185,7 @@ class Publisher:
                     return settled.after(step)
             if pause is not None:
                 context.clock.sleep(pause)
-                read = self._read(settled.namespace, settled.run.id, settled.attempt)
+                read = self._again(settled)
                 if read is None:
                     return None
                 settled = read
