@@ -8,7 +8,7 @@ from baton.api.response import Response
 from baton.api.roles import Role
 from baton.api.routing import Routes
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("control", "waits")
 
 
 @operation("cancelRun", runtime)

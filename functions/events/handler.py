@@ -6,7 +6,7 @@ from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("events")
 
 
 @operation("publishEvent", runtime)

@@ -7,7 +7,7 @@ from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.signing import Tokens
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("finishes")
 tokens = Tokens(runtime.settings.signing_keys)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from baton import bootstrap
 from baton.observability import logger, note
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("heal")
 
 
 @logger.inject_lambda_context

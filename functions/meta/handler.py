@@ -8,7 +8,7 @@ from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("statistics")
 document = openapi.document()
 
 

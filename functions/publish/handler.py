@@ -7,7 +7,7 @@ from baton import bootstrap
 from baton.api import records
 from baton.observability import note
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("changes")
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -1,26 +1,26 @@
 """Endings delivered again: one run's, or those of a stretch of time."""
 
 from baton import bootstrap
-from baton.api import commands, render, response
+from baton.api import render, response, stretches
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
 from baton.api.signing import Tokens
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("republisher")
 tokens = Tokens(runtime.settings.signing_keys)
 
 
 @operation("republishRun", runtime)
 def of_run(request: Request) -> Response:
-    done = runtime.republisher.run(commands.republish(request), request.run_id)
+    done = runtime.republisher.run(stretches.republish(request), request.run_id)
     return response.json(200, render.republished(done, str))
 
 
 @operation("republish", runtime)
 def of_range(request: Request) -> Response:
-    wish, about = commands.republish_range(request, tokens)
+    wish, about = stretches.republish_range(request, tokens)
     done = runtime.republisher.range(wish)
     return response.json(200, render.republished(done, lambda place: tokens.cursor(place, *about)))
 

@@ -1,14 +1,14 @@
 """Runs as others see them: one, many, awaited, deleted."""
 
 from baton import bootstrap
-from baton.api import answers, commands, models, render, response
+from baton.api import answers, models, render, response, stretches
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
 from baton.api.signing import Tokens
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("runs", "views")
 tokens = Tokens(runtime.settings.signing_keys)
 
 
@@ -21,8 +21,8 @@ def get(request: Request) -> Response:
 @operation("listRuns", runtime)
 def list_(request: Request) -> Response:
     query = request.query(models.RunsQuery)
-    wanted = commands.filter_of(query)
-    about = (request.namespace, "listRuns", commands.filter_digest(wanted))
+    wanted = stretches.filter_of(query)
+    about = (request.namespace, "listRuns", stretches.filter_digest(wanted))
     after = None if query.next_token is None else tokens.after(query.next_token, *about)
     page = runtime.runs.list(request.namespace, wanted, limit=query.limit, after=after)
     return response.json(200, render.page(page, lambda place: tokens.cursor(place, *about)))

@@ -7,7 +7,7 @@ from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("streams")
 
 
 @operation("readStream", runtime)

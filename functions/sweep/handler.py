@@ -8,7 +8,7 @@ from baton import bootstrap
 from baton.observability import logger, note
 from baton.services.sweep import Hint, Part
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("sweep")
 
 
 @logger.inject_lambda_context

@@ -8,7 +8,7 @@ from baton.api.response import Response
 from baton.api.routing import Routes
 from baton.api.signing import Tokens
 
-runtime = bootstrap.runtime()
+runtime = bootstrap.runtime("workflows")
 tokens = Tokens(runtime.settings.signing_keys)
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from msgspec.structs import replace
-
 from baton.api import models, shapes
+from baton.api.moments import sayable
 from baton.api.request import Request
-from baton.api.signing import Tokens
-from baton.domain.clock import Millis
 from baton.domain.controlling import Cancel
 from baton.domain.events import Post
 from baton.domain.payload import KB, canonical, check_size, digest
@@ -19,19 +15,8 @@ from baton.domain.starting import Start, Succession
 from baton.domain.states import State
 from baton.domain.waiting import Suspend
 from baton.errors import InvalidRequest
-from baton.services.republish import END_OF_TIME, Republish, RepublishRange
-from baton.services.runs import Filter
 
 MAX_REASON = KB
-_ENDS = {
-    None: (State.COMPLETED, State.FAILED),
-    models.Ends.COMPLETED: (State.COMPLETED,),
-    models.Ends.FAILED: (State.FAILED,),
-}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
-_LAST: Millis = 253_402_300_799_999
-"""The end of the year 9999 in UTC: no later time can be told as RFC 3339 has it."""
 
 
 def start(request: Request) -> Start:
@@ -54,7 +39,7 @@ def start(request: Request) -> Start:
         mode=body.mode,
         inactivity_timeout_seconds=int(watch) if watch is not None and watch.is_integer() else watch,
         max_attempts=body.max_attempts,
-        available_at=None if body.available_at is None else _sayable(body.available_at, "available_at"),
+        available_at=sayable(body.available_at, "available_at"),
         priority=body.priority,
         traceparent=request.traceparent,
     )
@@ -112,7 +97,7 @@ def suspend(request: Request) -> Suspend:
     if [body.until, body.run, body.event].count(None) != 2:
         raise InvalidRequest.at(["body"], "exactly one of 'until', 'run' and 'event' is needed")
     return Suspend(
-        until=None if body.until is None else _sayable(body.until, "until"),
+        until=sayable(body.until, "until"),
         run_id=body.run,
         event=body.event,
         attempt=request.attempt,
@@ -139,67 +124,5 @@ def key_digest(request: Request) -> str | None:
     return None if key is None else digest(key.encode())
 
 
-def filter_of(query: models.RunsQuery) -> Filter:
-    """Which runs a list is to hold."""
-    return Filter(
-        workflow=query.workflow,
-        states=frozenset(query.state or ()),
-        context_ref=query.context_ref,
-        tag=query.tag,
-        since=None if query.since is None else -_floor(query.since, -1),
-        until=None if query.until is None else _floor(query.until),
-    )
-
-
-def republish(request: Request) -> Republish:
-    """POST /v1/runs/{id}/republish. Raises InvalidRequest, UnsupportedMediaType."""
-    body = shapes.convert(request.json(), models.RepublishRun)
-    return Republish(namespace=request.namespace, subscriber=body.subscriber)
-
-
-def republish_range(request: Request, tokens: Tokens) -> tuple[RepublishRange, tuple[str, ...]]:
-    """POST /v1/republish: the wish, and what a token that goes on with it is about, which is all but the
-    limit. Raises InvalidRequest, UnsupportedMediaType."""
-    body = shapes.convert(shapes.numbers(request.json()), models.RepublishRange)
-    wish = RepublishRange(
-        namespace=request.namespace,
-        workflow=body.workflow,
-        endings=_ENDS[body.ending],
-        since=0 if body.since is None else max(0, -_floor(body.since, -1)),
-        until=END_OF_TIME if body.until is None else max(-1, _floor(body.until)),
-        limit=body.limit,
-        subscriber=body.subscriber,
-        dry_run=bool(body.dry_run),
-    )
-    endings = [state.value for state in wish.endings]
-    asked = [wish.workflow, endings, wish.since, wish.until, wish.subscriber, wish.dry_run]
-    about = (request.namespace, "republish", digest(canonical(asked)))
-    place = None if body.next_token is None else tokens.after(body.next_token, *about, where="body")
-    return replace(wish, place=place), about
-
-
-def filter_digest(wanted: Filter) -> str:
-    """What tells one filter from another, in a cursor."""
-    states = sorted(state.value for state in wanted.states)
-    return digest(
-        canonical(
-            [wanted.workflow, states, wanted.context_ref, wanted.tag, wanted.since, wanted.until],
-        )
-    )
-
-
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _sayable(moment: datetime, field: str) -> Millis:
-    """A time that is to be told again: written with an offset, it may lie beyond what UTC can say."""
-    at = _floor(moment)
-    if at > _LAST:
-        raise InvalidRequest.at(["body", field], "after the year 9999")
-    return at
-
-
-def _floor(moment: datetime, sign: int = 1) -> Millis:
-    """Whole milliseconds since 1970, rounded down; with ``sign`` -1 the negative of those rounded up."""
-    return sign * (moment - _EPOCH) // _MILLISECOND

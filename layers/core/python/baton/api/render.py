@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
 from baton.api import answers
 from baton.domain.clock import Millis, rfc3339
-from baton.domain.events import Posted
 from baton.domain.payload import NULL
 from baton.domain.run import CancelRequest, Lease, TriggeredBy
-from baton.services.details import RunDetail
-from baton.services.republish import Republished
-from baton.services.runs import RunsPage
-from baton.services.stats import Stats
-from baton.services.surroundings import Awaiting, Delivered, Surroundings
+
+if TYPE_CHECKING:
+    from baton.domain.events import Posted
+    from baton.services.details import RunDetail
+    from baton.services.republish import Republished
+    from baton.services.runs import RunsPage
+    from baton.services.stats import Stats
+    from baton.services.surroundings import Awaiting, Delivered, Surroundings
 
 _NULL = Raw(NULL)
 

@@ -3,48 +3,135 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from typing import TYPE_CHECKING
 
 from baton.config import Settings
-from baton.domain.catalog import Snapshot
 from baton.domain.clock import Clock
 from baton.domain.names import birth_mark
-from baton.outbound.bus import Bus
-from baton.outbound.invoke import Onward
-from baton.outbound.timers import Timers
-from baton.store.catalog import CatalogStore
-from baton.store.due import DueStore
+from baton.services.made_once import MadeOnce
 from baton.store.dynamo import Dynamo
-from baton.store.events import EventStore
-from baton.store.log import LogStore
-from baton.store.runs import RunStore
-from baton.store.waiters import WaiterStore
-from baton.store.windows import WindowStore
+
+if TYPE_CHECKING:
+    from baton.domain.catalog import Snapshot
+    from baton.outbound.bus import Bus
+    from baton.outbound.invoke import Onward
+    from baton.outbound.timers import Timers
+    from baton.store.catalog import CatalogStore
+    from baton.store.due import DueStore
+    from baton.store.events import EventStore
+    from baton.store.log import LogStore
+    from baton.store.rows import Shards
+    from baton.store.runs import RunStore
+    from baton.store.waiters import WaiterStore
+    from baton.store.windows import WindowStore
 
 
-@dataclass(frozen=True, kw_only=True)
 class Context:
     """One container's tools. ``entropy(n)`` gives n random bytes; ``jitter()`` a number in [0, 1).
 
+    Each is imported and made when a service first asks for it: a container pays for what its function uses.
     ``bus`` and ``timers`` are there also where nothing is behind them. ``onward`` None: what an invocation
     can't finish is left to the next.
     """
 
-    settings: Settings
-    clock: Clock
-    dynamo: Dynamo
-    runs: RunStore
-    due: DueStore
-    log: LogStore
-    catalog: CatalogStore
-    windows: WindowStore
-    waiters: WaiterStore
-    events: EventStore
-    entropy: Callable[[int], bytes]
-    jitter: Callable[[], float]
-    bus: Bus
-    timers: Timers
-    onward: Onward | None = None
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        clock: Clock,
+        dynamo: Dynamo,
+        entropy: Callable[[int], bytes],
+        jitter: Callable[[], float],
+        onward: Onward | None,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.dynamo = dynamo
+        self.entropy = entropy
+        self.jitter = jitter
+        self.onward = onward
+
+    @MadeOnce
+    def runs(self) -> RunStore:
+        """Runs, and their settlements."""
+        from baton.store.runs import RunStore
+
+        return RunStore(self.dynamo, self.settings.runs_table, shards=self._shards)
+
+    @MadeOnce
+    def due(self) -> DueStore:
+        """What is due."""
+        from baton.store.due import DueStore
+
+        return DueStore(self.dynamo, self.settings.runs_table, shards=self._shards)
+
+    @MadeOnce
+    def log(self) -> LogStore:
+        """The runs' logs."""
+        from baton.store.log import LogStore
+
+        return LogStore(self.dynamo, self.settings.log_table)
+
+    @MadeOnce
+    def catalog(self) -> CatalogStore:
+        """The registered workflows."""
+        from baton.store.catalog import CatalogStore
+
+        return CatalogStore(self.dynamo, self.settings.catalog_table)
+
+    @MadeOnce
+    def windows(self) -> WindowStore:
+        """Windows of inputs."""
+        from baton.store.windows import WindowStore
+
+        return WindowStore(self.dynamo, self.settings.runs_table, due_shards=self.settings.due_shards)
+
+    @MadeOnce
+    def waiters(self) -> WaiterStore:
+        """Who waits for whom."""
+        from baton.store.waiters import WaiterStore
+
+        return WaiterStore(self.dynamo, self.settings.runs_table)
+
+    @MadeOnce
+    def events(self) -> EventStore:
+        """Custom events."""
+        from baton.store.events import EventStore
+
+        return EventStore(
+            self.dynamo,
+            self.settings.runs_table,
+            due_shards=self.settings.due_shards,
+            retention_seconds=self.settings.retention_seconds,
+        )
+
+    @MadeOnce
+    def bus(self) -> Bus:
+        """The event bus."""
+        from baton.outbound.bus import Bus
+
+        settings = self.settings
+        return Bus(settings.events_bus, region=settings.region, sleep=self.clock.sleep, jitter=self.jitter)
+
+    @MadeOnce
+    def timers(self) -> Timers:
+        """Hints at timers."""
+        from baton.outbound.timers import Timers
+
+        return Timers(self.settings.timers_queue_url, region=self.settings.region, clock=self.clock)
+
+    def instead(self, *, runs: RunStore, bus: Bus) -> Context:
+        """The same tools but for these two."""
+        other = copy(self)
+        vars(other).update(runs=runs, bus=bus)
+        return other
+
+    @property
+    def _shards(self) -> Shards:
+        from baton.store.rows import Shards
+
+        return Shards(self.settings.due_shards, self.settings.settled_shards)
 
     def retention_seconds(self, snapshot: Snapshot | None, workflow: str) -> float:
         """How long a settled run of ``workflow`` is kept."""

@@ -3,8 +3,6 @@ tell what would come of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from baton.domain.catalog import Batch, Workflow
 from baton.domain.coalescing import Member, check_member
 from baton.domain.handoff import Settled
@@ -64,6 +62,6 @@ def rehearsing(context: Context, catalog: Catalog, details: Details) -> Publishe
     silent = Bus(None, region=settings.region, sleep=context.clock.sleep, jitter=context.jitter)
     shards = Shards(settings.due_shards, settings.settled_shards)
     unwritten = Rehearsal(context.dynamo, settings.runs_table, shards=shards)
-    rehearsed = replace(context, runs=unwritten, bus=silent)
+    rehearsed = context.instead(runs=unwritten, bus=silent)
     deliverer = Deliverer(rehearsed, catalog, Onlooker(rehearsed))
     return Publisher(rehearsed, catalog, details, deliverer, Announcer(silent), Sleepers())
