@@ -6,7 +6,10 @@ A house is a ``tests.infra.rights.Recorder``.
 from functools import partialmethod
 from unittest.mock import patch
 
+from baton.domain.catalog import Snapshot
 from baton.domain.clock import rfc3339
+from baton.services.delivering import Deliverer, Outcome
+from baton.services.endings import Endings
 from baton.store.due import DueStore
 from baton.store.log import PURGE_BATCH
 
@@ -22,6 +25,7 @@ def live(house):
     awaited(house)
     put_together(house)
     missed(house)
+    left(house)
     over(house)
 
 
@@ -195,6 +199,35 @@ def missed(house):
     with patch.object(DueStore, "page", partialmethod(DueStore.page, limit=1)):
         house.tick("sweep")
     house.tick("sweep")
+
+
+def left(house):
+    """A subscriber that has left the catalog by the time that it is to get what it is owed, whoever delivers;
+    and a late one with more to heal than one page."""
+
+    def without_it(_deliverer, namespace, _event, _subscribers):
+        return Snapshot(namespace=namespace, read_at=0)
+
+    def still_owed(_deliverer, _source, _snapshot, subscriber, _payload):
+        return Outcome(subscriber=subscriber, why="not now")
+
+    def ending_by_ending(endings, stretch, shard, *, page=Endings.page, start=None, limit=None):
+        return page(endings, stretch, shard, start=start, limit=1)
+
+    register(house, "leaver", "run.completed:left", "farewell")
+    for number in range(2):
+        settled(house, f"unheard-{number}", workflow="unheard")
+    house.publish()
+    with patch.object(Deliverer, "snapshot", without_it), patch.object(Endings, "page", ending_by_ending):
+        settled(house, "left-1", workflow="left")
+        house.publish()
+        house.ask("POST", "/v1/runs/left-1/republish", {})
+        house.tick("sweep", 60)
+        with patch.object(Deliverer, "deliver", still_owed):
+            house.ask("POST", "/v1/events/farewell", {"id": "one"})
+        house.ask("POST", "/v1/events/farewell", {"id": "one"})
+        register(house, "leaver", "run.completed:left", "farewell", "run.completed:unheard")
+        house.tick("heal", 60)
 
 
 def subscribe_all_kinds(house, workflow):
