@@ -12,7 +12,7 @@ from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.store.catalog import Change
 
-ROUNDS = 12
+ROUNDS = 30
 
 
 class Registered(NamedTuple):
