@@ -18,7 +18,7 @@ from infra.signals import QueueSource
 
 logger = logging.getLogger("infra.local")
 
-POLL_SECONDS = 0.25
+POLL_SECONDS = 0.5
 """Between two looks into a queue of this process: it can be asked at once, and not be waited for cheaply."""
 
 LONG_POLL_SECONDS = 2
