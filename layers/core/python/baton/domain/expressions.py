@@ -85,7 +85,7 @@ def check(text: str, loc: list[str | int]) -> None:
     except LexerError as exc:
         raise InvalidRequest.at(loc, _placed(exc.message, exc.lex_position, text)) from exc
     except ParseError as exc:
-        raise InvalidRequest.at(loc, _placed(exc.msg, exc.lex_position, text)) from exc
+        raise InvalidRequest.at(loc, _placed(_said(exc), exc.lex_position, text)) from exc
     except JMESPathError as exc:
         raise InvalidRequest.at(loc, _placed(str(exc), 0, text)) from exc
     except RecursionError as exc:
@@ -148,7 +148,8 @@ def _check_call(node: Node, position: int | None) -> None:
     variadic = expected[-1].get("variadic", False)
     if len(args) < len(expected) or (len(args) > len(expected) and not variadic):
         least = "at least " if variadic else ""
-        raise _Refused(f"{name}() takes {least}{len(expected)} arguments, not {len(args)}", position)
+        many = f"{len(expected)} argument{'s' * (len(expected) != 1)}"
+        raise _Refused(f"{name}() takes {least}{many}, not {len(args)}", position)
     for at, arg in enumerate(args):
         wants = "expref" in expected[min(at, len(expected) - 1)]["types"]
         if wants != (arg["type"] == "expref"):
@@ -169,6 +170,12 @@ def _walk(root: Node) -> Iterator[tuple[Node, int, bool]]:
             children = [children[0], children[2], children[1]]
         is_call = node["type"] == "function_expression"
         waiting += [(child, level + 1, is_call) for child in reversed(children)]
+
+
+def _said(exc: ParseError) -> str:
+    """What the library says, but for its lists of the kinds of token that it would have taken."""
+    by_kind = exc.msg.startswith(("Expecting:", "Unexpected token:", "invalid token", "syntax error"))
+    return f"unexpected {str(exc.token_value)!r}" if by_kind else exc.msg
 
 
 def _placed(msg: str, position: int | None, text: str) -> str:
