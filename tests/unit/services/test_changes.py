@@ -97,6 +97,13 @@ def test_one_in_trouble_is_named_and_the_others_have_their_turn(failure):
     assert [key for key, _ in told.published] == ["default#r1", "default#r2", "default#r3"]
 
 
+def test_a_row_that_this_code_can_not_read_is_named_and_the_others_have_their_turn():
+    told = Told()
+    strange = change(None, row("r1", st={"S": "unheard-of"}), "1")
+    assert take(told, strange, change(None, row("r2"), "2"), announced("r3", "3")) == ["1"]
+    assert (told.started, told.published) == ([("r2", "b1")], [("default#r3", "run")])
+
+
 def test_what_failed_is_tried_again_where_it_is_announced_again():
     told = Told(r1=Unavailable("not now"))
     assert take(told, announced(sequence="1"), announced(sequence="2")) == ["1", "2"]

@@ -12,6 +12,7 @@ from baton.domain.catalog import Subscription
 from baton.domain.run import Run
 from baton.domain.settlement import DeliveryState
 from baton.domain.states import Mode, State
+from baton.domain.waiting import Suspend
 from baton.errors import Busy, NotFound, Unavailable
 from baton.services.delivering import ABSENT, MAX_DEPTH
 from baton.services.publishing import LEASED
@@ -242,6 +243,26 @@ def test_who_cannot_be_started_now_stays_owed_and_the_others_get_theirs(house: H
     publish(house, "r1")
     assert states_of(house, "r1") == {"bill": "started", "report": "started"}
     assert row(house, "r1").expires_at is not None
+
+
+def test_a_run_that_waits_and_can_not_be_woken_keeps_no_subscriber_from_its_own(house: House):
+    register(house, "report", BUILT)
+    runtime = house.container()
+    for run_id in ("r1", "bad", "good"):
+        start(runtime, run_id=run_id)
+    for run_id in ("bad", "good"):
+        runtime.waits.suspend(NS, run_id, Suspend(run_id="r1"))
+    finish(runtime, "r1")
+    (broken,) = (raw for raw in house.rows() if raw["k"]["S"] == f"{NS}#bad" and "lk" in raw)
+    house.client.put_item(TableName=house.settings.runs_table, Item={**broken, "st": {"S": "unheard-of"}})
+    publish(house, "r1")
+    assert states_of(house, "r1") == {"report": "started"}
+    assert row(house, "good").state is State.RUNNING
+    assert is_marked(house, "r1")
+    house.client.put_item(TableName=house.settings.runs_table, Item=broken)
+    publish(house, "r1")
+    assert row(house, "bad").state is State.RUNNING
+    assert not is_marked(house, "r1")
 
 
 def test_a_catalog_that_cannot_be_read_delays_no_settle_and_orphans_nobody(house: House):

@@ -51,19 +51,22 @@ class Changes:
         """
         failed: list[str] = []
         published: set[tuple[str, str]] = set()
+        born: list[Run] = []
         for change in changes:
             if not time_left():
                 failed.append(change.sequence)
                 continue
             try:
                 self._follow(change, published)
+                if (run := _born(change)) is not None:
+                    born.append(run)
             except BatonError as trouble:
                 failed.append(change.sequence)
                 logger.warning("a change is to come again", keys=change.keys, reason=trouble.detail)
             except Exception:  # noqa: BLE001 - an edge of its own: one item's fault must not stop the rest
                 failed.append(change.sequence)
                 logger.exception("what follows from a change can't be done", keys=change.keys)
-        self._announcer.started([run for change in changes if (run := _born(change)) is not None])
+        self._announcer.started(born)
         return failed
 
     def _follow(self, change: Change, published: set[tuple[str, str]]) -> None:

@@ -147,6 +147,9 @@ class Waits:
         except TryAgain as trouble:
             logger.warning("a run was not woken", run=waiter.run_id, reason=trouble.detail)
             return False
+        except Exception:  # noqa: BLE001 - an edge of its own: the others wake, and whom it is owed to gets it
+            logger.exception("a run can't be woken", run=waiter.run_id)
+            return False
         return True
 
     def _wake(self, waiter: Waiter, what: Settled | Posted) -> None:
