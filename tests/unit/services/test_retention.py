@@ -1,12 +1,14 @@
 """A row that was removed takes its log, its settlements and its alias along, and nothing of a later life."""
 
+from itertools import count
+
 import pytest
 
 from baton.domain.states import State
 from baton.services.changes import Change
 from baton.services.retention import PURGE_BATCHES
 from baton.store.log import PURGE_BATCH
-from tests.unit.house import NS, calls_of, names_of, start
+from tests.unit.house import NS, before_each_call, calls_of, names_of, start
 from tests.unit.services.acts import append, fail, finish, replay, types_of
 
 TTL_MARGIN = 3600
@@ -114,3 +116,49 @@ def test_an_alias_that_was_removed_takes_nothing_along(house):
     with calls_of(runtime) as calls:
         assert runtime.changes.take([change], time_left=lambda: True) == []
     assert names_of(calls) == []
+
+
+def test_wherever_the_process_dies_the_change_told_again_leaves_nothing(house, monkeypatch):
+    """A death after a call is the same as one before the next."""
+    monkeypatch.setattr("baton.store.log.PURGE_BATCH", 2)
+    deaths = 0
+    for at in range(100):
+        resumed(house)
+        outlive(house)
+        change, runtime = removed(house), house.container()
+        if died(runtime, change, at):
+            deaths += 1
+            assert take(house, change) == []
+        assert (house.rows(), house.log()) == ([], [])
+        if deaths == at:
+            break
+    assert deaths > 5
+
+
+def resumed(house):
+    """A run that ended twice, with a settlement of its own for each, and an alias."""
+    container = house.container()
+    start(container, run_id="r1", key="k")
+    fail(container, "r1")
+    container.control.resume(NS, "r1", force=False, key=None)
+    finish(container, "r1", State.COMPLETED, attempt=2)
+
+
+class Death(BaseException):
+    """The process is gone: no `except Exception` lives to see it."""
+
+
+def died(runtime, change, at):
+    """Whether the process died before its ``at``-th call."""
+    seen = count()
+
+    def strike(operation, request):
+        if next(seen) == at:
+            raise Death
+
+    try:
+        with before_each_call(runtime, strike):
+            runtime.changes.take([change], time_left=lambda: True)
+    except Death:
+        return True
+    return False
