@@ -10,7 +10,15 @@ from unittest.mock import patch
 import pytest
 
 from baton.bootstrap import Runtime
-from baton.domain.catalog import Batch, BatchMode, HealWork, Subscription, Target, TargetKind
+from baton.domain.catalog import (
+    MAX_SUBSCRIPTIONS,
+    Batch,
+    BatchMode,
+    HealWork,
+    Subscription,
+    Target,
+    TargetKind,
+)
 from baton.domain.registering import Registration
 from baton.errors import InvalidRequest, NotFound, PayloadTooLarge, Unavailable
 from baton.services.workflows import Registered
@@ -165,6 +173,13 @@ def test_of_two_healers_at_one_work_one_keeps_its_place(house: House, runtime: R
     assert store.heal_saved(work, mine)  # its reply was lost
     assert not store.heal_saved(work, other)
     assert heals_of(runtime) == [mine]
+
+
+def test_as_many_subscriptions_as_may_be_fit_into_one_transaction(house: House, runtime: Runtime):
+    events = [f"event-{number:02}" for number in range(MAX_SUBSCRIPTIONS)]
+    large = [Subscription(event, where="a" * 1000, input="b" * 1000) for event in events]
+    assert put(runtime, "report", *large).workflow.events == tuple(events)
+    assert [work.event for work in heals_of(runtime)] == events
 
 
 def test_heals_of_all_namespaces_are_one_query(house: House, runtime: Runtime):
