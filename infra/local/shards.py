@@ -21,7 +21,7 @@ ROUNDS_TO_LOOK = 100
 """Rounds after which new shards are looked for, also when none has ended."""
 
 ROUNDS_TO_LOOK_AGAIN = 4
-"""The same, while one has ended whose children are not listed yet."""
+"""The same, while some must come soon."""
 
 
 class Start(StrEnum):
@@ -58,7 +58,8 @@ class StreamReader:
 
         Raises what the client raises; what was given by then is not given again.
         """
-        if self._rounds % (ROUNDS_TO_LOOK_AGAIN if self._childless() else ROUNDS_TO_LOOK) == 0 < self._rounds:
+        rounds = ROUNDS_TO_LOOK_AGAIN if self._expectant() else ROUNDS_TO_LOOK
+        if self._rounds % rounds == 0 < self._rounds:
             self._look(Start.OLDEST)
         self._rounds += 1
         for shard in list(self._reading.values()):
@@ -145,8 +146,9 @@ class StreamReader:
                 return
             more = {"ExclusiveStartShardId": last}
 
-    def _childless(self) -> bool:
-        return bool(self._ended - set(self._parents.values()))
+    def _expectant(self) -> bool:
+        """Whether shards must come soon: there are none yet, or one has ended and has no children yet."""
+        return not self._reading or bool(self._ended - set(self._parents.values()))
 
 
 def _closed(shard: dict[str, Any]) -> bool:

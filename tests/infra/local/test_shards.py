@@ -185,6 +185,15 @@ def test_a_shard_that_appears_on_its_own_is_found():
     assert [1] in rounds_of(reader, shards.ROUNDS_TO_LOOK + 1)
 
 
+def test_a_stream_that_has_no_shard_yet_is_read_soon_after_it_has():
+    stream = Stream()
+    reader = StreamReader(stream, ARN, Start.NEXT)
+    assert round_of(reader) == []
+    stream.open("a")
+    stream.write("a", 1)
+    assert [1] in rounds_of(reader, shards.ROUNDS_TO_LOOK_AGAIN + 1)
+
+
 def test_as_long_as_no_shard_ends_the_stream_is_not_described_each_round():
     stream = Stream("a")
     reader = StreamReader(stream, ARN, Start.NEXT)
