@@ -88,7 +88,8 @@ def test_the_sweep_settles_the_silent_and_says_what_it_did(api: Lambdas, house: 
     kept = api.start()
     house.clock.advance(61)
     done = api.module("sweep").handler({"source": "aws.scheduler"}, Context())
-    assert done == {"settled": 1, "postponed": 0, "purged": 0, "stale": 0, "failed": 0, "more": False}
+    assert {name: count for name, count in done.items() if count} == {"settled": 1}
+    assert {"published", "postponed", "failed", "more"} <= set(done)
     swept = api.call("GET", f"/v1/runs/{run['id']}").json["run"]
     assert (swept["state"], swept["resumable"], swept["error"]["type"]) == ("failed", True, "inactivity")
     assert api.call("GET", f"/v1/runs/{kept['id']}").json["run"]["state"] == "running"
