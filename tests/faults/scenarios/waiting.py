@@ -48,9 +48,8 @@ class Suspending(Scenario):
 
     def prepare(self, world: World) -> Container:
         container = world.container()
-        input_ = asking.LARGE if self.large else None
-        asking.running(container, input_, run_id=WAITER)
         self.before(container)
+        asking.running(container, asking.LARGE if self.large else None, run_id=WAITER)
         return container if self.warm else world.container()
 
     def before(self, container: Container) -> None:
