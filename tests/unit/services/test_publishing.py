@@ -310,6 +310,39 @@ def test_a_subscriber_deleted_midway_stays_owed_for_an_hour_and_is_an_orphan_the
     assert row(house, "r1").expires_at is not None
 
 
+def test_a_subscription_given_up_midway_is_an_orphan_an_hour_after_that_however_long_it_is_owed(house: House):
+    register(house, "report", BUILT)
+    settle(house, "r1")
+    house.clock.advance(2 * HOUR)
+    register(house, "report", "run.completed:other")
+    publish(house, "r1")
+    house.clock.advance(HOUR - 1)
+    publish(house, "r1")
+    assert states_of(house, "r1") == {"report": "owed"}
+    house.clock.advance(1)
+    publish(house, "r1")
+    assert (delivery_of(house, "r1", "report").error or "").startswith("orphaned")
+
+
+def test_a_subscriber_that_comes_back_while_it_is_looked_for_is_no_orphan(house: House):
+    register(house, "report", BUILT)
+    settle(house, "r1")
+    house.clock.advance(2 * HOUR)
+    house.container().workflows.delete(NS, "report")
+    publisher, back = house.container(), []
+
+    def come_back(operation: str, request: dict[str, Any]) -> None:
+        if operation == "GetItem" and request["TableName"] == house.settings.catalog_table and not back:
+            back.append(operation)
+            register(house, "report", BUILT)
+
+    with before_each_call(publisher, come_back):
+        publisher.publisher.publish(NS, "r1")
+    assert states_of(house, "r1") == {"report": "owed"}
+    publish(house, "r1")
+    assert states_of(house, "r1") == {"report": "started"}
+
+
 def test_a_subscriber_that_comes_back_in_time_is_started(house: House):
     register(house, "report", BUILT)
     settle(house, "r1")

@@ -115,7 +115,7 @@ class Deliverer:
         workflow = snapshot.workflow(subscriber)
         links = snapshot.links(source.event, subscriber)
         if workflow is None or not links:
-            return self._orphan(source, subscriber)
+            return self._orphan(source, subscriber, workflow)
         if source.depth >= MAX_DEPTH:
             return self._not_started(source, subscriber, DeliveryState.FAILED, TOO_DEEP)
         got = payload()
@@ -159,11 +159,18 @@ class Deliverer:
         )
         return self._coalesced(workflow.name, joined)
 
-    def _orphan(self, source: Source, subscriber: str) -> Outcome:
-        gone_since = self._catalog.gone_since(source.namespace, subscriber)
+    def _orphan(self, source: Source, subscriber: str, workflow: Workflow | None) -> Outcome:
+        """Owed for an hour more from when it left, or was last registered otherwise; then given up, unless it
+        has come back just now, which leaves no trace of when it was gone."""
+        if workflow is None:
+            gone_since = self._catalog.gone_since(source.namespace, subscriber)
+        else:
+            gone_since = workflow.updated_at
         since = source.at if gone_since is None else max(source.at, gone_since)
         over_at = since + millis(self._context.settings.orphan_seconds)
         if over_at <= self._context.clock.now():
+            if self._catalog.snapshot(source.namespace, fresh=True).links(source.event, subscriber):
+                return self._owed(subscriber, ABSENT)
             return self._not_started(source, subscriber, DeliveryState.FAILED, ORPHANED)
         return self._owed(subscriber, ABSENT, min(over_at, self._context.clock.now() + millis(60)))
 
