@@ -29,7 +29,7 @@ class Rush(Race):
     batch: Batch
     joins: Sequence[list[int]]
     sweeps: Sequence[Sequence[float]]
-    """What time goes by before each sweep, by sweeper."""
+    """What time goes by before each sweep, by sweeper: before the first one no one has moved yet."""
     size: int = 40
 
     def prepare(self, world: World) -> dict[str, tuple[Container, Callable[[], Any]]]:
@@ -93,9 +93,9 @@ RUSHES: dict[str, Callable[[], Rush]] = {
     for name, max_size, joins, sweeps, size in [
         ("two inputs", 100, [[10], [11]], [], 40),
         ("one input twice", 100, [[10], [10]], [], 40),
-        ("inputs and the sweep", 100, [[10, 11]], [[WINDOW]], 40),
-        ("one input twice and the sweep", 100, [[10], [10]], [[WINDOW]], 40),
-        ("two sweeps", 100, [[10]], [[WINDOW], [WINDOW]], 40),
+        ("inputs and the sweep", 100, [[10, 11]], [[0, WINDOW]], 40),
+        ("one input twice and the sweep", 100, [[10], [10]], [[0, WINDOW]], 40),
+        ("two sweeps", 100, [[10]], [[0, WINDOW], [0, 0]], 40),
         ("two that fill it", 1, [[10], [11]], [], 40),
         ("old inputs and a new one", 100, [[0, 10], [10, 1]], [], 40),
     ]
