@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from baton_sdk.errors import BatonError
 from baton_sdk.payload import KB, MAX_BYTES
 
+NOTICE_SECONDS = 0.5
+"""How long a signal may go unnoticed by someone who waits."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -61,7 +64,7 @@ class Outbox:
     def put(self, entry: Entry) -> None:
         """Queue an entry; blocks while the buffer is full. Raises the failure, or Closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._has_room(entry) or self._failure or self._closing)
+            self._wait_for(lambda: self._has_room(entry) or self._failure is not None or self._closing)
             if self._failure is not None:
                 raise self._failure
             if self._closing:
@@ -106,7 +109,7 @@ class Outbox:
         with self._changed:
             goal = self._urgent_until = self._put
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._acknowledged >= goal or self._failure)
+            self._wait_for(lambda: self._acknowledged >= goal or self._failure is not None)
             if self._acknowledged < goal and self._failure is not None:
                 raise self._failure
 
@@ -115,6 +118,12 @@ class Outbox:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+
+    def _wait_for(self, holds: Callable[[], bool]) -> None:
+        # Again and again: a signal that comes as a wait without end begins is noticed by nobody, and a
+        # person's Ctrl-C would be lost.
+        while not self._changed.wait_for(holds, NOTICE_SECONDS):
+            pass
 
     def _has_room(self, entry: Entry) -> bool:
         if not self._entries:
