@@ -221,6 +221,33 @@ def test_a_publisher_that_finds_another_life_of_the_id_leaves_its_ending_to_othe
     assert len(started(house, "report")) == 2
 
 
+def test_who_was_started_is_told_so_though_another_publisher_by_another_catalog_said_declined(house: House):
+    register(house, "report", BUILT)
+    settle(house, "r1")
+    behind, ahead = house.container(), house.container()
+    behind.catalog.snapshot(NS)
+    register(house, "report", Subscription(BUILT, where="`false`"))
+    records: list[dict[str, Any]] = []
+
+    def before_it_records(operation: str, request: dict[str, Any]) -> None:
+        if operation == "UpdateItem" and not records:
+            records.append(request)
+            with before_each_call(behind, once_it_has_started_one):
+                behind.publisher.publish(NS, "r1")
+
+    def once_it_has_started_one(operation: str, _request: dict[str, Any]) -> None:
+        if operation == "UpdateItem" and len(records) == 1:
+            house.client.update_item(**records[0])
+            records.append({})
+            assert states_of(house, "r1") == {"report": "declined"}
+
+    with before_each_call(ahead, before_it_records):
+        ahead.publisher.publish(NS, "r1")
+    assert len(records) == 2
+    assert len(started(house, "report")) == 1
+    assert states_of(house, "r1") == {"report": "started"}
+
+
 # Trouble that passes
 
 

@@ -40,6 +40,11 @@ class Delivery(msgspec.Struct, frozen=True, array_like=True):
     error: str | None = None
     buffered: bool = False
 
+    @property
+    def reached(self) -> bool:
+        """Whether the subscriber has got it: a run was started for it, or its input joined a window."""
+        return self.state in REACHED
+
 
 class PublishLease(msgspec.Struct, frozen=True, array_like=True):
     """Who publishes now. It saves double work; correctness never rests on it."""
@@ -95,7 +100,7 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     def reached(self, subscriber: str) -> bool:
         """Whether ``subscriber`` has got it: a run was started for it, or its input joined a window."""
         delivery = self.delivery(subscriber)
-        return delivery is not None and delivery.state in REACHED
+        return delivery is not None and delivery.reached
 
     def owing(self, subscribers: Iterable[str]) -> Settlement:
         """This, with ``subscribers`` owed (again) as well."""

@@ -7,7 +7,7 @@ the same: what was started is found under its id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from typing import Protocol
 
@@ -111,13 +111,14 @@ class Publisher:
         for round_ in range(ROUNDS):
             if settled is None:
                 return Published()
-            if not _anything(settled, wish):
+            missed = _recorded_otherwise(settled.settlement, tried)
+            if not missed and not _anything(settled, wish):
                 if announced:
                     self._announcer.ended(settled, payload)
                 return Published()
             awake = settled.settlement.waiters == 0 or self._waits.wake_all(settled)
             settlement = self._resolved(settled, awake=awake)
-            names = _wanted(settlement, wish)
+            names = tuple(sorted({*_wanted(settlement, wish), *missed}))
             snapshot = self._deliverer.snapshot(namespace, settled.event, names)
             for name in names:
                 if name not in tried:
@@ -228,10 +229,17 @@ def _anything(settled: Settled, wish: Wish) -> bool:
     return settled.settlement.holding or wish.also != () or wish.again
 
 
-def _wanted(settlement: Settlement, wish: Wish) -> tuple[str, ...]:
+def _recorded_otherwise(settlement: Settlement, tried: Mapping[str, Outcome]) -> frozenset[str]:
+    """Those that have got it here while another publisher, by another catalog, recorded that they have
+    not."""
+    reached = {name for name, outcome in tried.items() if outcome.delivery and outcome.delivery.reached}
+    return frozenset(name for name in reached if not settlement.reached(name))
+
+
+def _wanted(settlement: Settlement, wish: Wish) -> set[str]:
     """Whom to deliver to now."""
     names = {*settlement.owed}
     names.update(name for name in wish.also if settlement.delivery(name) is None)
     if wish.again:
         names.update(each.subscriber for each in settlement.deliveries if each.state in AGAIN)
-    return tuple(sorted(names if wish.only is None else names & wish.only))
+    return names if wish.only is None else names & wish.only
