@@ -10,7 +10,7 @@ import pytest
 
 from baton.domain.states import State
 from baton.errors import NotFound
-from tests.faults import asking, invariants
+from tests.faults import asking, awaiting, invariants
 from tests.faults.interleaving import Actor, Failed
 from tests.faults.seam import Call
 from tests.faults.world import Container, World
@@ -75,3 +75,30 @@ def test_a_settled_life_is_not_taken_for_the_next_one_that_settled_too(world: Wo
     run = invariants.check(world).runs[ID]
     assert (run.state, run.attempt) == (State.FAILED, 1)
     assert not invariants.gone(world.container(), asking.NAMESPACE, ID)
+
+
+def test_who_comes_to_wait_once_an_event_is_recorded_is_not_woken_by_a_slow_repeat_of_its_posting(
+    world: World,
+) -> None:
+    slow = world.container()
+    post = Actor("post", slow, lambda: asking.post(slow, "paid", id="1")).until(_looks_who_waits)
+    assert asking.post(world.container(), "paid", id="1").kept
+    late = world.container()
+    late.runtime.waits._taken = lambda _suspended: None  # type: ignore[assignment,method-assign]
+    asking.running(late, run_id=ID)
+    asking.suspend(late, ID, event="paid")
+
+    answer = post.finish()
+
+    found = invariants.check(world)
+    assert found.runs[ID].state is State.SUSPENDED
+    assert (answer.kept, answer.woken) == (True, 0)
+    world.clock.advance(60)
+    world.container().runtime.sweep.run()
+    found = invariants.check(world)
+    assert found.runs[ID].state is State.RUNNING
+    assert awaiting.open_in(found) == set()
+
+
+def _looks_who_waits(call: Call) -> bool:
+    return call.operation == "Query" and "waiter#" in str(call.request)

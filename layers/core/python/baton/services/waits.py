@@ -3,6 +3,8 @@ whoever comes first."""
 
 from __future__ import annotations
 
+from enum import Enum
+from itertools import count
 from typing import Any
 
 from baton.domain.clock import millis
@@ -32,10 +34,18 @@ from baton.services.context import Context
 from baton.services.details import Details, InputReader, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performed, Performer
+from baton.store.events import EventKey
 from baton.store.rows import ROW, run_key
 
 MAX_LINKS = 1_000
 """Runs continued as new that are gone over to find the one that goes on."""
+
+
+class Asleep(Enum):
+    """Why a run was not woken."""
+
+    NO_MORE = "it waits no more"
+    CAME_LATER = "it came to wait once the event was recorded"
 
 
 class Waits:
@@ -154,21 +164,28 @@ class Waits:
 
     def _wake(self, waiter: Waiter, what: Settled | Posted) -> None:
         """Wake one run, unless it waits no more under this wait: then the waiter is a left-over, and goes."""
+        tries = count()
 
-        def decide(run: Run, _tail: Tail) -> Step | None:
+        def decide(run: Run, _tail: Tail) -> Step | Asleep:
             if not waits_as(run, waiter):
-                return None
-            if isinstance(what, Posted):
-                counted = CountWoken(what, self._context.nonce())
-                return self._woken(run, waiter, event_came(what), counted)
-            return self._settled_or_followed(run, waiter, what)
+                return Asleep.NO_MORE
+            if isinstance(what, Settled):
+                return self._settled_or_followed(run, waiter, what)
+            if next(tries) and self._recorded(what):
+                return Asleep.CAME_LATER
+            return self._woken(run, waiter, event_came(what), CountWoken(what, self._context.nonce()))
 
         try:
-            changed = self._performer.perform(waiter.namespace, waiter.run_id, decide).changed
+            asleep = self._performer.perform(waiter.namespace, waiter.run_id, decide).verdict
         except NotFound:
-            changed = False
-        if not changed:
+            asleep = Asleep.NO_MORE
+        if asleep is Asleep.NO_MORE:
             self._context.waiters.drop(waiter)
+
+    def _recorded(self, posted: Posted) -> bool:
+        """Whether another has recorded by now that all who waited for an event are awake."""
+        standing = self._context.events.get(EventKey(posted.namespace, posted.name, posted.id))
+        return standing is None or standing.looked
 
     def _settled_or_followed(self, run: Run, waiter: Waiter, settled: Settled) -> Step:
         """Woken by the settling, or moved along to the run that goes on in its place."""

@@ -154,9 +154,11 @@ class EventStore:
 
 
 def count_woken(table: Table, also: CountWoken) -> list[Write]:
-    """One more run woken. Whoever read the event before records it anew."""
+    """One more run woken, as long as nobody has recorded that all are: who comes later waits for another, or
+    takes it if it is kept. Whoever read the event before records it anew."""
     actions = [EventItem.woken.set(EventItem.woken + 1), EventItem.rev.set(also.rev)]
-    return [table.update(*_place(also.posted), actions, EventItem.k.exists())]
+    waking = EventItem.k.exists() & EventItem.looked.does_not_exist()
+    return [table.update(*_place(also.posted), actions, waking)]
 
 
 def take(table: Table, also: Take) -> list[Write]:
