@@ -145,10 +145,11 @@ class Coalescer:
         self._context.windows.clear(key)
 
     def state_of(self, namespace: str, run_id: str) -> Standing:
-        """Whether a window still waits to become ``run_id``, as of now: once it is fired it stays so.
+        """Whether a window still waits to become ``run_id``: one that is fired stays so, also once its run is
+        gone.
 
-        The run is looked for first: payloads may outlive the firing for a while, and never precede the run's
-        absence.
+        Payloads may outlive a firing for a while, so the run is looked for first. One that is fired between
+        the two looks may be told as buffered, which keeps what it came from a little longer.
         """
         context = self._context
         if context.runs.get(namespace, run_id) is not None:
