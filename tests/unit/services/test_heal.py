@@ -3,6 +3,8 @@ does not change costs one query."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from baton.domain.catalog import HealWork
@@ -135,6 +137,24 @@ def test_an_ending_that_moved_between_the_index_and_the_rows_is_not_missed(house
     with before_each_call(healer, resume):
         assert healer.heal.run().delivered == 1
     assert states_of(house, "r1", 1) == {"alert": "started"}
+
+
+def test_another_life_of_the_id_that_ended_otherwise_meanwhile_owes_nothing_of_it(house: House):
+    settle(house, "r1")
+    publish(house, "r1")
+    register(house, "report", BUILT)
+    container, again = house.container(), []
+
+    def begin_again(operation: str, request: dict[str, Any]) -> None:
+        if operation == "GetItem" and request["Key"]["k"]["S"] == f"{NS}#r1" and not again:
+            again.append(operation)
+            house.container().runs.delete(NS, "r1")
+            settle(house, "r1", workflow="other")
+
+    with before_each_call(container, begin_again):
+        container.heal.run()
+    assert again
+    assert states_of(house, "r1") == {}
 
 
 def test_whom_an_ending_is_owed_to_already_is_left_to_its_publisher(house: House):
@@ -309,10 +329,10 @@ def test_an_ending_that_cannot_be_delivered_now_is_owed_and_the_pass_counts(hous
     wait_out(house)
     true_publish = Publisher.publish
 
-    def trouble(self, namespace, run_id, *how):
+    def trouble(self, namespace, run_id, *how, birth):
         if run_id == "r1":
             raise Unavailable("the store is busy")
-        return true_publish(self, namespace, run_id, *how)
+        return true_publish(self, namespace, run_id, *how, birth=birth)
 
     monkeypatch.setattr(Publisher, "publish", trouble)
     healed = heal(house)

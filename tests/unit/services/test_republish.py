@@ -339,9 +339,9 @@ def test_a_call_out_of_time_hands_back_where_to_go_on(house: House, monkeypatch:
     register(house, "report", BUILT)
     true_publish = Publisher.publish
 
-    def slowly(self: Publisher, *where: Any) -> Any:
+    def slowly(self: Publisher, *where: Any, **how: Any) -> Any:
         house.clock.advance(house.settings.republish_seconds / 3)
-        return true_publish(self, *where)
+        return true_publish(self, *where, **how)
 
     monkeypatch.setattr(Publisher, "publish", slowly)
     calls = to_the_end(house)
@@ -355,9 +355,9 @@ def test_each_call_does_something_however_slow_it_is(house: House, monkeypatch: 
     register(house, "report", BUILT)
     true_publish = Publisher.publish
 
-    def slowly(self: Publisher, *where: Any) -> Any:
+    def slowly(self: Publisher, *where: Any, **how: Any) -> Any:
         house.clock.advance(house.settings.republish_seconds * 2)
-        return true_publish(self, *where)
+        return true_publish(self, *where, **how)
 
     monkeypatch.setattr(Publisher, "publish", slowly)
     assert [call.created for call in to_the_end(house)] == [1, 1, 1]
@@ -381,10 +381,10 @@ def test_a_store_that_fails_midway_costs_nothing_that_was_done(house: House, mon
     register(house, "report", BUILT)
     true_publish = Publisher.publish
 
-    def failing(self: Publisher, namespace: str, run_id: str, *how: Any) -> Any:
+    def failing(self: Publisher, namespace: str, run_id: str, *how: Any, birth: str) -> Any:
         if run_id == "r1":
             raise Unavailable("the store is busy")
-        return true_publish(self, namespace, run_id, *how)
+        return true_publish(self, namespace, run_id, *how, birth=birth)
 
     with monkeypatch.context() as patched:
         patched.setattr(Publisher, "publish", failing)

@@ -125,12 +125,12 @@ class Heal:
         return work
 
     def _deliver(self, settled: Settled, missing: tuple[str, ...], healed: Healed) -> None:
-        where = (settled.namespace, settled.run.id, settled.attempt)
+        where, birth = (settled.namespace, settled.run.id, settled.attempt), settled.run.birth
         try:
-            self._publisher.publish(*where, Wish(also=missing, lease=True))
+            self._publisher.publish(*where, Wish(also=missing, lease=True), birth=birth)
             healed.delivered += 1
         except TryAgain:
-            self._publisher.owe(*where, missing)
+            self._publisher.owe(*where, missing, birth=birth)
             healed.re_owed += 1
 
     def _keep(self, before: HealWork, after: HealWork) -> HealWork | None:

@@ -91,9 +91,16 @@ class Publisher:
         self.publish(namespace, run_id, attempt_of(sort))
 
     def publish(
-        self, namespace: str, run_id: str, attempt: int | None = None, wish: Wish = LIVE
+        self,
+        namespace: str,
+        run_id: str,
+        attempt: int | None = None,
+        wish: Wish = LIVE,
+        *,
+        birth: str | None = None,
     ) -> Published:
-        """Deliver what the ending of ``attempt`` (None: the present one) owes.
+        """Deliver what the ending of ``attempt`` (None: the present one) owes, in the life ``birth`` of the
+        id (None: whichever it has now).
 
         It may be called any number of times, by any number at once. A subscriber in trouble gets a failed
         delivery, or stays owed and is tried again by the sweep; it never keeps another from its own. Raises
@@ -101,7 +108,7 @@ class Publisher:
         whoever publishes next finds what was started.
         """
         tried: dict[str, Outcome] = {}
-        settled = self._read(namespace, run_id, attempt)
+        settled = self._read(namespace, run_id, attempt, birth)
         if settled is None:
             return Published()
         payload = cache(partial(self._payload, settled))
@@ -134,7 +141,15 @@ class Publisher:
             settled = self._again(settled)
         raise Unavailable("the run changes faster than its ending can be published")
 
-    def owe(self, namespace: str, run_id: str, attempt: int, subscribers: Iterable[str]) -> Settlement:
+    def owe(
+        self,
+        namespace: str,
+        run_id: str,
+        attempt: int,
+        subscribers: Iterable[str],
+        *,
+        birth: str | None = None,
+    ) -> Settlement:
         """Have the ending of ``attempt`` owed to those of ``subscribers`` that have not got it, for a
         publisher to come: what it owes then, and what was delivered before.
 
@@ -143,7 +158,7 @@ class Publisher:
         """
         context = self._context
         for round_ in range(ROUNDS):
-            settled = self._read(namespace, run_id, attempt)
+            settled = self._read(namespace, run_id, attempt, birth)
             if settled is None:
                 return NOTHING
             standing = settled.settlement
@@ -162,17 +177,16 @@ class Publisher:
             context.stand_back(round_)
         raise Unavailable("the run changes faster than its ending can be owed")
 
-    def _read(self, namespace: str, run_id: str, attempt: int | None) -> Settled | None:
+    def _read(self, namespace: str, run_id: str, attempt: int | None, birth: str | None) -> Settled | None:
         settled = self._context.runs.settled(namespace, run_id, attempt)
         if settled is None or settled.run.expired(self._context.clock.now()):
             return None
-        return settled
+        return settled if birth in (None, settled.run.birth) else None
 
     def _again(self, before: Settled) -> Settled | None:
         """The same ending as it stands now; None where its run is gone, also when the id has begun another
         life since: what that one's ending owes has not been tried here."""
-        now = self._read(before.namespace, before.run.id, before.attempt)
-        return now if now is not None and now.run.birth == before.run.birth else None
+        return self._read(before.namespace, before.run.id, before.attempt, before.run.birth)
 
     def _lease(self, settled: Settled) -> Settled | None:
         """The settlement once the publish lease is ours. Raises Busy."""

@@ -197,15 +197,15 @@ class _Call:
                 self.told.skipped += each.state is DeliveryState.COALESCED
 
     def _published(self, settled: Settled, targets: tuple[str, ...]) -> Published:
-        where = (settled.namespace, settled.run.id, settled.attempt)
+        where, birth = (settled.namespace, settled.run.id, settled.attempt), settled.run.birth
         wish = Wish(also=targets, only=frozenset(targets), again=True, lease=True)
         try:
-            return self._publisher.publish(*where, wish)
+            return self._publisher.publish(*where, wish, birth=birth)
         except Unavailable:
             if self._wish.dry_run:
                 raise
             # What could not be told may have been done: it is counted as it stands.
-            owing = self._publisher.owe(*where, targets)
+            owing = self._publisher.owe(*where, targets, birth=birth)
             left = [name for name in targets if name in owing.owed or owing.unresolved]
             return Published(tuple(Outcome(subscriber=name) for name in left), owing.deliveries)
 

@@ -234,7 +234,7 @@ class Sweep:
     def _run(self, due: DueRun, item: DueItem) -> Did:
         context, run = self._context, item.run()
         if publishers(run):
-            return self._publish(due.namespace, due.run_id, run.attempt)
+            return self._publish(due.namespace, due.run_id, run.attempt, run.birth)
 
         def decide(now_run: Run, tail: Tail) -> Step | Outcome | None:
             return decide_due(
@@ -252,10 +252,10 @@ class Sweep:
         return Did.POSTPONED if done.changed else Did.NOTHING
 
     def _settlement(self, due: DueSettlement, _item: DueItem) -> Did:
-        return self._publish(due.namespace, due.run_id, due.attempt)
+        return self._publish(due.namespace, due.run_id, due.attempt, due.birth)
 
-    def _publish(self, namespace: str, run_id: str, attempt: int) -> Did:
-        done = self._publisher.publish(namespace, run_id, attempt, LEASED)
+    def _publish(self, namespace: str, run_id: str, attempt: int, birth: str) -> Did:
+        done = self._publisher.publish(namespace, run_id, attempt, LEASED, birth=birth)
         if any(outcome.delivery is None for outcome in done.outcomes):
             return Did.POSTPONED
         return Did.PUBLISHED if done.outcomes or done.standing else Did.NOTHING
