@@ -8,7 +8,11 @@ from tests.faults.crash import survive
 from tests.faults.scenarios.healing import SCENARIOS
 from tests.faults.world import House
 
+LONG = ("heal page by page",)
 
-@pytest.mark.parametrize("name", SCENARIOS)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in SCENARIOS]
+)
 def test_whatever_goes_wrong_at_a_call_each_subscriber_is_started_once(name: str, house: House) -> None:
     survive(name, SCENARIOS[name], house)

@@ -31,6 +31,7 @@ SETTINGS = Settings(
     signing_keys=(b"k",),
     region=REGION,
     due_shards=2,
+    settled_shards=2,
 )
 
 
