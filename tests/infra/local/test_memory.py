@@ -12,9 +12,11 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.table import Table
+from moto.dynamodbstreams.models import DynamoDBStreamsBackend
 
 from baton.store.schema import TABLES
-from infra.local.memory import in_process
+from infra.local.memory import LOCK, in_process
+from infra.local.messaging import client_of
 from infra.local.moto_costs import proportionate
 from infra.local.tables import create
 
@@ -58,6 +60,23 @@ def test_of_many_that_want_one_free_key_one_gets_it(client):
 
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(take, range(8))) == 20
+
+
+def test_a_stream_is_read_between_writes_and_not_within_one(client, monkeypatch):
+    """A transaction that is undone in the end has been in the stream by then."""
+    whole, held = DynamoDBStreamsBackend.describe_stream, []
+    lock: Any = LOCK
+
+    def described(backend, arn):
+        held.append(lock._is_owned())
+        return whole(backend, arn)
+
+    monkeypatch.setattr(DynamoDBStreamsBackend, "describe_stream", described)
+    arn = client.describe_table(TableName="runs")["Table"]["LatestStreamArn"]
+    region = client.meta.region_name
+    streams = client_of("dynamodbstreams", region, None, account_id_endpoint_mode="disabled")
+    streams.describe_stream(StreamArn=arn)
+    assert held == [True]
 
 
 def test_making_the_tables_again_changes_nothing(client):
