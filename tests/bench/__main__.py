@@ -48,7 +48,7 @@ def main(
             _say("counting units and round trips")
             results.units = units.count(Tables(endpoint))
         if Part.SWEEP in parts:
-            settled = 2_000 if quick else 100_000
+            settled = 500 if quick else 100_000
             _say(f"sweeping among {settled:,} settled runs")
             results.sweeping = sweeping.measure(endpoint, settled)
         if Part.CPU in parts:
@@ -59,7 +59,7 @@ def main(
             results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)
         if Part.LATENCY in parts:
             _say("from settling to the subscriber's start")
-            results.latency = latency.measure(endpoint, rounds=10 if quick else 50)
+            results.latency = latency.measure(endpoint, rounds=6 if quick else 50)
     if Part.IMPORTS in parts:
         _say("importing")
         names = imports.HOT if quick else imports.ALL

@@ -11,6 +11,18 @@ from tests.bench.meter import Tally
 from tests.bench.stage import Driver, Stage
 from tests.bench.writing import ROUNDS, SMALL_INPUT, batch
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+FULL: dict[str, Any] = {
+    "context_ref": "https://example.org/feeds/7",
+    "tags": ["nightly", "eu-central"],
+    "input": SMALL_INPUT,
+}
+FULL_OUTPUT = {
+    "report": "https://example.org/feeds/7/reports/2026-11-29.html",
+    "pages": 117,
+    "skipped": [{"page": 42, "why": "status 404"}, {"page": 43, "why": "status 500, given up after 3 tries"}],
+    "took_seconds": 318.25,
+}
 SMALL_OUTPUT = {"pages": 117}
 WINDOW = {"mode": "batch", "window_seconds": 3600}
 
@@ -44,6 +56,17 @@ def hand_offs(stage: Stage, subscribers: int) -> list[Sample]:
     workflow = subscribed(stage, subscribers)
     limits = Limits(wru=3 * subscribers + 3)
     return [Sample(stage.publish(settled(stage, workflow)[0].run), limits) for _ in range(ROUNDS)]
+
+
+def full_hand_offs(stage: Stage, subscribers: int) -> list[Sample]:
+    """The same of runs that have told all about themselves, as they would: the payload is some 750 bytes."""
+    workflow = subscribed(stage, subscribers)
+    samples = []
+    for _ in range(ROUNDS):
+        driver = Driver(stage, key=_key(), traceparent=TRACE, workflow=workflow, **FULL)
+        driver.finish(output=FULL_OUTPUT)
+        samples.append(Sample(stage.publish(driver.run), Limits(wru=3 * subscribers + 3)))
+    return samples
 
 
 def heavy_hand_offs(stage: Stage) -> list[Sample]:

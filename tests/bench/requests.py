@@ -11,9 +11,10 @@ WORKFLOW = "bench"
 NO_WATCHDOG = {"inactivity_timeout_seconds": 0}
 
 
-def start(key: str | None = None, **fields: Any) -> Request:
+def start(key: str | None = None, *, traceparent: str | None = None, **fields: Any) -> Request:
     """A start of the bench's workflow."""
     headers = {} if key is None else {"idempotency-key": key}
+    headers |= {} if traceparent is None else {"traceparent": traceparent}
     return _post("start", "/v1/runs", {"workflow": WORKFLOW} | fields, headers)
 
 

@@ -103,6 +103,8 @@ SCRIPTS: dict[str, Script] = {
     "hand-off to 1": _hand_off(1),
     "hand-off to 2": _hand_off(2),
     "hand-off to 5": _hand_off(5),
+    "hand-off to 1, 750 bytes of payload": lambda stage, _: handoff.full_hand_offs(stage, 1),
+    "hand-off to 5, 750 bytes of payload": lambda stage, _: handoff.full_hand_offs(stage, 5),
     "hand-off to 1, 2 KB output": _alone(handoff.heavy_hand_offs),
     "hand-off repeated": _alone(handoff.repeated_hand_offs),
     "hand-off into a new window": _alone(handoff.opening_joins),

@@ -1,6 +1,7 @@
 """Payloads: one canonical spelling, numbers as they were sent, and what is refused before any write."""
 
 import json
+import random
 
 import msgspec
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baton.domain.log import entry, pack, unpack
-from baton.domain.payload import MAX_DEPTH, MAX_PAYLOAD, canonical, check_size, digest, parse
+from baton.domain.payload import MAX_DEPTH, MAX_PAYLOAD, canonical, check_size, digest, fits_row, parse
 from baton.errors import InvalidRequest, PayloadTooLarge
 
 json_values = st.recursive(
@@ -119,6 +120,19 @@ def test_sizes_count_to_the_byte():
         check_size("input", MAX_PAYLOAD + 1)
     assert MAX_PAYLOAD == 256 * 1024
     assert refused.value.errors[0]["loc"] == ["body", "input"]
+
+
+@pytest.mark.parametrize(
+    ("input_", "fits"),
+    [
+        (random.Random(7).randbytes(512), True),
+        (random.Random(7).randbytes(513), False),
+        (b"7" * 4096, True),
+        (b"7" * 4097, False),  # not even looked at: compressing takes time
+    ],
+)
+def test_what_a_row_has_room_for_counts_as_compressed(input_, fits):
+    assert fits_row(input_) is fits
 
 
 def test_raw_json_within_a_value_is_taken_as_it_stands():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
 from baton.domain.names import id_from_key
-from baton.domain.payload import digest
+from baton.domain.payload import digest, fits_row
 from baton.domain.run import CancelRequest, Ending, Lease, Run, TriggeredBy
 from baton.domain.settlement import Chain, Delivery, DeliveryState, PublishLease, Settlement, Wait
 from baton.domain.states import Mode, State
@@ -88,7 +88,9 @@ every_field = {
     "context_ref": maybe(texts),
     "agent_id": maybe(texts),
     "tags": st.lists(texts, max_size=16).map(tuple),
-    "input": maybe(st.binary(min_size=1, max_size=512)),
+    "input": maybe(
+        st.binary(min_size=1, max_size=512) | st.integers(513, 4096).map(lambda size: b"7" * size)
+    ),
     "traceparent": maybe(texts),
     "depth": counts,
     "triggered_by": maybe(st.builds(TriggeredBy, texts, workflows, texts, counts)),
@@ -184,6 +186,14 @@ ENDED = replace(
 )
 def test_a_row_with_512_bytes_of_input_stays_within_one_write_unit(run):
     assert item_size(run_item(run, EIGHT).serialize()) <= 1024
+
+
+def test_a_larger_input_that_compresses_to_as_much_stays_within_one_too():
+    input_ = b'{"output":"' + b"seven pages were read " * 100 + b'"}'
+    assert fits_row(input_)
+    row = run_item(replace(ENDED, input=input_), EIGHT)
+    assert item_size(row.serialize()) <= 1024
+    assert run_of(row).input == input_
 
 
 def test_an_input_in_the_log_leaves_the_row_small():

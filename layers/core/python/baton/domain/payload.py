@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from typing import Any
 
 import msgspec
@@ -20,7 +21,11 @@ MAX_HANDOFF_INPUT = 320 * KB
 """Input of a run that Baton starts itself: an output of full size fits, with what stands around it."""
 
 INLINE_INPUT = 512
-"""An input up to this many bytes stands in the run's row, a larger one is the log's item 0."""
+"""An input up to this many bytes stands in the run's row, a larger one is the log's item 0. What a hand-off
+gives counts as compressed: it is mostly names that are the same in each."""
+
+MAX_TO_COMPRESS = 4 * KB
+"""No more than this is compressed to see whether it would fit."""
 
 MAX_DEPTH = 500
 """Arrays and objects within each other: what is kept must be readable again, however deep in calls."""
@@ -46,6 +51,13 @@ def parse(raw: bytes, *, where: str = "body") -> Any:
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise _too_deep(where)
     return _again(raw) if _NEGATIVE_ZERO.search(raw) else value
+
+
+def fits_row(input_: bytes) -> bool:
+    """Whether an input is small enough for a run's row, if need be compressed."""
+    if len(input_) <= INLINE_INPUT:
+        return True
+    return len(input_) <= MAX_TO_COMPRESS and len(zlib.compress(input_)) <= INLINE_INPUT
 
 
 def canonical(value: Any) -> bytes:

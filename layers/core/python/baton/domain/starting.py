@@ -7,7 +7,14 @@ import msgspec
 from baton.domain.catalog import Workflow
 from baton.domain.clock import Millis, millis
 from baton.domain.log import Entry, Header, Tail, entry
-from baton.domain.payload import INLINE_INPUT, MAX_HANDOFF_INPUT, MAX_PAYLOAD, NULL, check_size
+from baton.domain.payload import (
+    INLINE_INPUT,
+    MAX_HANDOFF_INPUT,
+    MAX_PAYLOAD,
+    NULL,
+    check_size,
+    fits_row,
+)
 from baton.domain.run import (
     DEFAULT_INACTIVITY_SECONDS,
     DEFAULT_MAX_ATTEMPTS,
@@ -127,7 +134,7 @@ class HandOff(msgspec.Struct, frozen=True, kw_only=True):
 def bear_handed(wish: HandOff, *, birth: str, rev: str, now: Millis) -> Born:
     """The queued run of a hand-off. Raises PayloadTooLarge."""
     check_size("input", len(wish.input), MAX_HANDOFF_INPUT)
-    in_log = len(wish.input) > INLINE_INPUT
+    in_log = not fits_row(wish.input)
     run = Run(
         namespace=wish.namespace,
         id=wish.run_id,

@@ -199,5 +199,9 @@ def deflate(body: bytes) -> tuple[bytes, int | None]:
 
 def inflate(raw: Raw) -> bytes:
     """The body that an item holds."""
-    body: bytes = raw["b"]["B"]
-    return zlib.decompress(body) if "z" in raw else body
+    return inflated(raw["b"]["B"], compressed="z" in raw)
+
+
+def inflated(stored: bytes, *, compressed: bool) -> bytes:
+    """The body that was stored so."""
+    return zlib.decompress(stored) if compressed else stored

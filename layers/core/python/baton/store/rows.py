@@ -16,6 +16,7 @@ from pynamodb.models import Model
 from baton.domain.catalog import ending
 from baton.domain.clock import Millis
 from baton.domain.handoff import Apart, publishes
+from baton.domain.payload import INLINE_INPUT
 from baton.domain.run import (
     DEFAULT_MAX_ATTEMPTS,
     DEFAULT_PRIORITY,
@@ -27,6 +28,7 @@ from baton.domain.run import (
 )
 from baton.domain.settlement import NOTHING, Chain, Settlement, Wait
 from baton.domain.states import Mode, State
+from baton.store.log import deflate, inflated
 
 T = TypeVar("T")
 
@@ -92,6 +94,7 @@ class RunsItem(Model):
     agent_id = UnicodeAttribute(attr_name="ag", null=True)
     tags = JsonAttribute[tuple[str, ...]](tuple[str, ...], attr_name="tg", null=True)
     input = BinaryAttribute(attr_name="in", null=True, legacy_encoding=False)
+    input_codec = NumberAttribute(attr_name="iz", null=True)
     traceparent = UnicodeAttribute(attr_name="tp", null=True)
     depth = NumberAttribute(attr_name="dp", null=True)
     triggered_by = JsonAttribute[TriggeredBy](TriggeredBy, attr_name="tb", null=True)
@@ -157,6 +160,7 @@ class Shards(NamedTuple):
 
 def run_item(run: Run, shards: Shards) -> RunsItem:
     """A run's row."""
+    input_, codec = _packed(run.input)
     in_row = run.ending is not None and not run.ending.apart and publishes(run)
     return RunsItem(
         k=run_key(run.namespace, run.id),
@@ -183,7 +187,8 @@ def run_item(run: Run, shards: Shards) -> RunsItem:
         inactivity_timeout=run.inactivity_timeout_seconds or None,
         agent_id=run.agent_id,
         tags=run.tags or None,
-        input=run.input,
+        input=input_,
+        input_codec=codec,
         traceparent=run.traceparent,
         depth=run.depth or None,
         triggered_by=run.triggered_by,
@@ -231,7 +236,7 @@ def run_of(item: RunsItem) -> Run:
         context_ref=_within(item.context_key),
         agent_id=item.agent_id,
         tags=item.tags or (),
-        input=item.input,
+        input=_unpacked(item),
         input_in_log=item.input is None,
         traceparent=item.traceparent,
         depth=int(item.depth or 0),
@@ -302,6 +307,17 @@ def purge_of(item: RunsItem) -> Purge:
         due_at=int(item.due_at),
         alias=item.alias,
     )
+
+
+def _packed(input_: bytes | None) -> tuple[bytes | None, int | None]:
+    """An input as a row holds it: one that fits as it is stays so."""
+    return (input_, None) if input_ is None or len(input_) <= INLINE_INPUT else deflate(input_)
+
+
+def _unpacked(item: RunsItem) -> bytes | None:
+    if item.input is None:
+        return None
+    return inflated(item.input, compressed=item.input_codec is not None)
 
 
 def _ttl(expires_at: Millis | None) -> int | None:
