@@ -204,7 +204,7 @@ def test_a_run_whose_input_waits_in_an_open_window_is_looked_at_ever_less_often(
     assert started(house, "digest") == []
 
 
-def test_a_window_put_off_after_a_failure_fires_in_the_end_with_its_failures_forgotten(house: House):
+def test_a_window_put_off_after_a_failure_fires_in_the_end(house: House):
     window(house, seconds=10)
     house.clock.advance(10)
     with pytest.MonkeyPatch.context() as patched:
@@ -213,6 +213,20 @@ def test_a_window_put_off_after_a_failure_fires_in_the_end_with_its_failures_for
     house.clock.advance(FIRST_PAUSE_SECONDS)
     assert sweep(house).fired == 1
     assert len(started(house, "digest")) == 1
+
+
+def test_who_joins_a_window_that_was_put_off_forgets_its_failures(house: House):
+    window(house, seconds=10)
+    header = next((raw["k"]["S"], "open") for raw in house.rows() if raw["s"]["S"] == "open")
+    index = _index(house)
+    item = index.look(*header)
+    assert item is not None
+    assert index.put_off(item, rev="rev", due_at=house.clock.now() + 1000)
+    settle(house, "r2")
+    publish(house, "r2")
+    joined = index.look(*header)
+    assert joined is not None
+    assert joined.strikes == 0
 
 
 # Events

@@ -60,6 +60,7 @@ class HeaderItem(Model):
     traceparent = UnicodeAttribute(attr_name="tp", null=True)
     inactivity_timeout = NumberAttribute(attr_name="it", null=True)
     max_attempts = NumberAttribute(attr_name="ma", null=True)
+    strikes = NumberAttribute(attr_name="sx", null=True)
 
 
 class PayloadItem(Model):
@@ -204,6 +205,7 @@ class WindowStore:
             return self._table.put(item, HeaderItem.k.does_not_exist())
         standing = _header_item(before, self._shards)
         actions = changes(standing.serialize(), item.serialize(), self._attributes)
+        actions.append(HeaderItem.strikes.remove())  # of the sweep, before anybody came
         return self._table.update(_key_of(before), OPEN, actions, HeaderItem.rev == before.rev)
 
     def _clearing(self, window: Window, now: Millis) -> list[Write]:
