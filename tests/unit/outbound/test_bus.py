@@ -7,6 +7,7 @@ from botocore.exceptions import ClientError
 
 from baton.domain.lifecycle import LifecycleEvent
 from baton.outbound.bus import MAX_BYTES, PAUSES, SOURCE, Bus
+from tests.unit.manual_clock import ManualClock
 
 
 class Events:
@@ -45,14 +46,19 @@ def lost(monkeypatch):
 
 
 @pytest.fixture
-def slept():
-    return []
+def clock():
+    return ManualClock()
 
 
 @pytest.fixture
-def put(slept):
+def slept(clock):
+    return clock.slept
+
+
+@pytest.fixture
+def put(clock):
     def to(events, *sent, name="bus"):
-        bus = Bus(name, region="eu-central-1", sleep=slept.append, jitter=lambda: 1.0, client=lambda: events)
+        bus = Bus(name, region="eu-central-1", clock=clock, jitter=lambda: 1.0, client=lambda: events)
         bus.put(sent)
 
     return to
@@ -71,7 +77,7 @@ def test_without_a_bus_nothing_is_sent_and_no_client_is_made(name):
     def no_client():
         raise AssertionError("a client was made")
 
-    bus = Bus(name, region="eu-central-1", sleep=lambda _: None, jitter=lambda: 1.0, client=no_client)
+    bus = Bus(name, region="eu-central-1", clock=ManualClock(), jitter=lambda: 1.0, client=no_client)
     assert not bus.on
     bus.put([event()])
 

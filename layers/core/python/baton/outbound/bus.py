@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from baton.domain.clock import Clock
 from baton.domain.payload import KB
 from baton.observability import logger
-from baton.outbound.clients import Client, LazyClient
+from baton.outbound.clients import Client, LazyClient, Line
 
 if TYPE_CHECKING:
     from baton.domain.lifecycle import LifecycleEvent
@@ -32,14 +33,14 @@ class Bus:
         name: str | None,
         *,
         region: str,
-        sleep: Callable[[float], None],
+        clock: Clock,
         jitter: Callable[[], float],
         client: Client | None = None,
     ) -> None:
         self._name = name or None
-        self._sleep = sleep
+        self._clock = clock
         self._jitter = jitter
-        self._client = client or LazyClient("events", region=region)
+        self._line = Line(client or LazyClient("events", region=region), clock)
 
     @property
     def on(self) -> bool:
@@ -59,16 +60,14 @@ class Bus:
     def _send(self, batch: list[LifecycleEvent]) -> list[LifecycleEvent]:
         """Those that could not be sent."""
         for pause in (*PAUSES, None):
-            try:
-                answer = self._client().put_events(Entries=[self._entry(event) for event in batch])
-            except Exception:  # noqa: BLE001 - whatever is wrong there must not undo what is done here
-                logger.warning("the bus can't be reached", bus=self._name, exc_info=True)
-                return batch  # which botocore has tried again by itself
+            answer = self._line.call("put_events", Entries=[self._entry(event) for event in batch])
+            if answer is None:
+                break  # botocore has tried again by itself
             results = answer["Entries"]
             batch = [event for event, said in zip(batch, results, strict=True) if "ErrorCode" in said]
             if not batch or pause is None:
                 break
-            self._sleep(pause * self._jitter())
+            self._clock.sleep(pause * self._jitter())
         return batch
 
     def _entry(self, event: LifecycleEvent) -> dict[str, Any]:

@@ -6,6 +6,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from baton.domain.clock import Clock, Millis
+from baton.observability import logger
+
+QUIET_MS = 10_000
+"""How long a service that could not be reached is not tried again."""
+
 Client = Callable[[], Any]
 """Gives the client of one service."""
 
@@ -40,3 +46,26 @@ class LazyClient:
         return botocore.session.get_session().create_client(
             self._service, region_name=self._region, endpoint_url=self._endpoint_url, config=config
         )
+
+
+class Line:
+    """Calls of one service by whoever has its own work done: they fail quietly, and they do not hold it up.
+
+    One that can't be reached costs each caller seconds, so it is left alone for a while.
+    """
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._quiet_until: Millis = 0
+
+    def call(self, operation: str, **request: Any) -> Any:
+        """The service's answer; None when there is none, which a log line says once in a while."""
+        if self._clock.now() < self._quiet_until:
+            return None
+        try:
+            return getattr(self._client(), operation)(**request)
+        except Exception:  # noqa: BLE001 - whatever is wrong there must not undo what is done here
+            self._quiet_until = self._clock.now() + QUIET_MS
+            logger.warning("a service can't be reached", operation=operation, exc_info=True)
+            return None

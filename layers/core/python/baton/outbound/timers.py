@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from baton.domain.clock import Clock, Millis
-from baton.observability import logger
-from baton.outbound.clients import Client, LazyClient
+from baton.outbound.clients import Client, LazyClient, Line
 
 MAX_DELAY_SECONDS = 900
 """SQS delays a message no longer. What is due later is the sweep's, which comes each minute."""
@@ -26,7 +25,7 @@ class Timers:
     ) -> None:
         self._queue_url = queue_url or None
         self._clock = clock
-        self._client = client or LazyClient("sqs", region=region, endpoint_url=_origin(queue_url))
+        self._line = Line(client or LazyClient("sqs", region=region, endpoint_url=_origin(queue_url)), clock)
 
     @property
     def on(self) -> bool:
@@ -40,12 +39,9 @@ class Timers:
         if self._queue_url is None or delay > MAX_DELAY_SECONDS:
             return
         body = msgspec.json.encode({"k": keys[0], "s": keys[1]}).decode()
-        try:
-            self._client().send_message(
-                QueueUrl=self._queue_url, MessageBody=body, DelaySeconds=max(0, delay)
-            )
-        except Exception as trouble:  # noqa: BLE001 - whatever is wrong there must not undo what is done here
-            logger.warning("a timer was not hinted at", key=keys[0], sort=keys[1], reason=str(trouble))
+        self._line.call(
+            "send_message", QueueUrl=self._queue_url, MessageBody=body, DelaySeconds=max(0, delay)
+        )
 
 
 def _origin(queue_url: str | None) -> str | None:

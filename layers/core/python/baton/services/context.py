@@ -112,7 +112,7 @@ class Context:
         from baton.outbound.bus import Bus
 
         settings = self.settings
-        return Bus(settings.events_bus, region=settings.region, sleep=self.clock.sleep, jitter=self.jitter)
+        return Bus(settings.events_bus, region=settings.region, clock=self.clock, jitter=self.jitter)
 
     @MadeOnce
     def timers(self) -> Timers:

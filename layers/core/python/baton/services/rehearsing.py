@@ -59,7 +59,7 @@ class Sleepers:
 def rehearsing(context: Context, catalog: Catalog, details: Details) -> Publisher:
     """A publisher that writes nothing and tells nobody."""
     settings = context.settings
-    silent = Bus(None, region=settings.region, sleep=context.clock.sleep, jitter=context.jitter)
+    silent = Bus(None, region=settings.region, clock=context.clock, jitter=context.jitter)
     shards = Shards(settings.due_shards, settings.settled_shards)
     unwritten = Rehearsal(context.dynamo, settings.runs_table, shards=shards)
     rehearsed = context.instead(runs=unwritten, bus=silent)
