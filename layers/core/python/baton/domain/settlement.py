@@ -122,8 +122,8 @@ NOTHING = Settlement()
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a suspended run waits for: exactly one of ``until``, ``run_id`` (in its life ``birth``, at its
-    ``attempt``) and ``event``. ``id`` tells this wait from the run's others."""
+    """What a suspended run waits for: exactly one of ``until``, ``run_id`` and ``event``. ``id`` tells this
+    wait from the run's others."""
 
     id: str
     until: Millis | None = None
