@@ -121,7 +121,7 @@ def check_log(items: Sequence[LogItem], *, first: int) -> None:
         elif said == "woken":
             suspended = False
         if said == "start":
-            cancel = "cancel" in {entry.type for entry in entries}  # it goes on from one that was told to stop
+            cancel = "cancel" in {entry.type for entry in entries}  # it goes on from one told to stop
         else:
             assert len(entries) == 1 or not {"end", "resumed", "cancel"} & {entry.type for entry in entries}
         header = item.header

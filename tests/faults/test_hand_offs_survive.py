@@ -9,7 +9,6 @@ from tests.faults.crash import survive
 from tests.faults.scenarios.handing import SCENARIOS
 from tests.faults.world import House
 
-
 LONG = ("publish to more than a row holds", "publish two endings of one run")
 
 

@@ -84,8 +84,8 @@ def calls_of(runtime: Runtime) -> Iterator[list[Call]]:
 
 @contextmanager
 def before_each_call(runtime: Runtime, hook: Callable[[str, dict[str, Any]], None]) -> Iterator[None]:
-    """Let ``hook`` look at, or act before, each DynamoDB call of a container; its own are not hooked, nor is the
-    reading of the catalog, which goes on beside whatever asks for it, once in five seconds."""
+    """Let ``hook`` look at, or act before, each DynamoDB call of a container; its own are not hooked, nor is
+    the reading of the catalog, which goes on beside whatever asks for it, once in five seconds."""
     connection = runtime.dynamo.connection
     dispatch = connection.dispatch
     thread = local()
