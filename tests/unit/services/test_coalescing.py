@@ -19,7 +19,6 @@ from baton.errors import PayloadTooLarge, Unavailable
 from baton.outbound.timers import Timers
 from baton.services.coalescing import ROUNDS, Joined, Standing, Tended
 from baton.services.sweep import Swept
-from baton.store.log import LogStore
 from baton.store.windows import ALONG, OPEN, WindowStore
 from tests.unit.house import NS, House, calls_of, names_of
 
@@ -305,9 +304,9 @@ def test_a_full_window_that_could_not_be_fired_is_due_and_hinted_at_and_the_inpu
     runtime = house.container()
     with (
         hints_of(runtime) as told,
-        patch.object(LogStore, "put", side_effect=Unavailable("the store is busy")),
+        patch.object(WindowStore, "fire", side_effect=Unavailable("the store is busy")),
     ):
-        joined = join(runtime, "e1", b'"%s"' % (b"x" * 600), replace(BATCH, max_size=1))
+        joined = join(runtime, "e1", b"1", replace(BATCH, max_size=1))
     assert not joined.fired
     assert told == [((key_of_header(house), OPEN), house.clock.now())]
     assert sweep(house) == Swept(fired=1)
