@@ -4,7 +4,7 @@ meet: the same end, each subscriber started once, and told of once."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -51,7 +51,7 @@ class Told:
 class Meeting(Race):
     """Those that publish a run which has failed, owed to one subscriber, while another came late."""
 
-    acts: dict[str, Act]
+    acts: Mapping[str, Act]
     told: Told = field(default_factory=Told)
 
     def prepare(self, world: World) -> dict[str, tuple[Container, Callable[[], Any]]]:

@@ -4,10 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from baton.domain.run import CancelRequest, Step
-from baton.domain.settlement import Wait
+from baton.domain.settlement import Delivery, DeliveryState, Settlement, Wait
 from baton.domain.settling import Outcome
 from baton.domain.states import State
-from baton.domain.sweeping import decide_due
+from baton.domain.sweeping import decide_due, publishers, put_off
 from tests.unit.domain.events_at_hand import posted_at
 from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in, tail_at
 
@@ -89,6 +89,36 @@ def test_a_terminal_run_leaves_the_index(state):
     step = due(run_in(state, **cancelled_at(T0, inactivity_timeout_seconds=1)))
     assert step.run.due_at is None
     assert step.run.state is state
+
+
+@pytest.mark.parametrize("state", TERMINAL_STATES)
+@pytest.mark.parametrize(
+    "kept",
+    [
+        Settlement(owed=("report",)),
+        Settlement(unresolved=True),
+        Settlement(waiters=1),
+        Settlement(deliveries=(Delivery("digest", DeliveryState.COALESCED, T0, buffered=True),)),
+    ],
+    ids=["owed", "unresolved", "waiting", "buffered"],
+)
+def test_the_due_time_of_an_ending_is_its_publishers(state, kept):
+    run = run_in(state, due_at=NOW, settlement=kept)
+    assert publishers(run)
+    assert due(run) is None
+    assert not publishers(run_in(State.RUNNING, settlement=kept))
+
+
+def test_whatever_is_put_off_by_its_run_starts_from_no_failures():
+    run = run_in(State.RUNNING, due_at=NOW, inactivity_timeout_seconds=60, strikes=5)
+    assert due(run, newest_ts=NOW).run.strikes == 0
+
+
+@pytest.mark.parametrize(
+    ("strikes", "seconds"), [(0, 5), (1, 10), (2, 20), (9, 2560), (10, 3600), (10**6, 3600)]
+)
+def test_a_failed_item_waits_twice_as_long_each_time_up_to_an_hour(strikes, seconds):
+    assert put_off(strikes, NOW) == NOW + seconds * 1000
 
 
 def test_a_run_whose_time_has_come_is_woken_to_the_millisecond():

@@ -143,7 +143,8 @@ def test_another_life_of_the_id_that_ended_otherwise_meanwhile_owes_nothing_of_i
     settle(house, "r1")
     publish(house, "r1")
     register(house, "report", BUILT)
-    container, again = house.container(), []
+    container = house.container()
+    again: list[str] = []
 
     def begin_again(operation: str, request: dict[str, Any]) -> None:
         if operation == "GetItem" and request["Key"]["k"]["S"] == f"{NS}#r1" and not again:
