@@ -5,7 +5,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -56,7 +56,8 @@ class SkippingClock(SystemClock):
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request of the contract, or a call by the schedule where there is no method."""
+    """One HTTP request of the contract; where there is no method, a call with ``event``, by default the
+    schedule's."""
 
     function: str
     method: str = ""
@@ -64,6 +65,7 @@ class Request:
     query: str = ""
     headers: Mapping[str, str] | None = None
     body: bytes = b""
+    event: Mapping[str, Any] = field(default_factory=lambda: {"source": "aws.events"})
 
 
 class Tables:
@@ -107,7 +109,7 @@ class Container:
     def event(self, request: Request) -> dict[str, Any]:
         """What the function is called with."""
         if not request.method:
-            return {"source": "aws.events"}
+            return dict(request.event)
         headers = {"host": "bench", "content-type": "application/json", "baton-namespace": NAMESPACE}
         http = HttpRequest(
             method=request.method,

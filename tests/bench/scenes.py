@@ -3,10 +3,12 @@
 import uuid
 from collections.abc import Generator
 
+from baton.store.rows import run_key
 from infra.local.events import HttpAnswer
 from tests.bench import requests
-from tests.bench.house import Request, header, run_id
+from tests.bench.house import NAMESPACE, Request, header, run_id
 from tests.bench.sidebyside import Players, Scene
+from tests.bench.streaming import PUBLISH
 from tests.bench.writing import SMALL_INPUT, batch
 
 Script = Generator[Request, HttpAnswer | None, None]
@@ -105,6 +107,21 @@ def sweeping(times: int) -> Scene:
     def script(_players: Players) -> Script:
         for _ in range(times):
             yield requests.SWEEP
+
+    return script
+
+
+def publishing(times: int) -> Scene:
+    """The stream's word of runs that completed, each of which one subscriber is owed for."""
+    workflow, subscriber = "published", {"subscribes": [{"event": "run.completed:published"}]}
+
+    def script(players: Players) -> Script:
+        players.once("subscriber", lambda: players.send(requests.register("report", subscriber)))
+        players.refresh()
+        for _ in range(times):
+            run = run_id(players.send(requests.start(_key(), workflow=workflow, input=SMALL_INPUT)))
+            players.send(requests.finish(run, output={"pages": 117}))
+            yield Request(PUBLISH, event=players.told.event(run_key(NAMESPACE, run)))
 
     return script
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from baton.bootstrap import SystemClock
 from infra.local.events import HttpAnswer, answer_of
-from tests.bench.house import Container, Request, Tables, renamed
+from tests.bench.house import NAMESPACE, Container, Request, Tables, renamed
+from tests.bench.streaming import Told
 
 A = TypeVar("A")
 
@@ -63,6 +64,7 @@ class Players:
 
     def __init__(self, tables: Tables, clock: SystemClock, turns: int) -> None:
         self.turns = turns
+        self.told = Told(tables)
         self._containers = [Container(tables, clock) for _ in range(turns)]
         self._turn = 0
         self._measured = False
@@ -82,6 +84,11 @@ class Players:
             self._made[name] = make()
         made: A = self._made[name]
         return made
+
+    def refresh(self) -> None:
+        """Have every container read the catalog now."""
+        for container in self._containers:
+            container.runtime.catalog.snapshot(NAMESPACE, fresh=True)
 
     def measure(self, request: Request) -> tuple[HttpAnswer | None, Spent]:
         """An answer, and what the handler spent on it."""
