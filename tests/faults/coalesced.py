@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import random
 from collections.abc import Iterable, Set
 
 import msgspec
@@ -31,14 +33,15 @@ def subscriber(batch: Batch) -> Workflow:
 def join(
     container: Container, mark: int, batch: Batch = BATCH, *, key: bytes | None = None, size: int = 40
 ) -> Joined:
-    """Hand in the input ``mark``, of about ``size`` bytes that don't compress to nothing."""
+    """Hand in the input ``mark``, of about ``size`` bytes that hardly compress."""
+    noise = random.Random(mark).randbytes(size * 3 // 4)
     return container.runtime.coalescer.join(
         NAMESPACE,
         subscriber(batch),
         batch,
         key=key,
         event_id=f"event {mark}",
-        input_=canonical({"mark": mark, "text": "x" * size}),
+        input_=canonical({"mark": mark, "text": base64.b64encode(noise).decode()}),
         depth=1,
         triggered_by=TriggeredBy(f"run {mark}", "build", "run.completed:build", 1),
         traceparent=None,

@@ -135,9 +135,9 @@ FULL_OF_MANY = Batch(mode=BatchMode.BATCH, window_seconds=10, max_size=MANY + 1)
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "join, the first": lambda: Joining(before=0, runs=[[0]]),
     "join an open window": lambda: Joining(runs=[[0, 1, 2]]),
-    "join and fill it": lambda: Joining(batch=FULL, runs=[[0, 1, 2]], size=600),
+    "join and fill it": lambda: Joining(batch=FULL, runs=[[0, 1, 2]], size=1000),
     "join and fill one of many": lambda: Joining(
-        batch=FULL_OF_MANY, before=MANY, runs=[[*range(MANY + 1)]], size=600
+        batch=FULL_OF_MANY, before=MANY, runs=[[*range(MANY + 1)]], size=1000
     ),
     "join what is over": lambda: Joining(runs=[[0, 1], [2]], waited=10),
     "join what is over, many": lambda: Joining(before=MANY, runs=[[*range(MANY)], [MANY]], waited=10),
@@ -145,9 +145,9 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "join, larger than a window": lambda: Joining(runs=[[0, 1], [2]], own_size=2 * LARGE),
     "join in another mode": lambda: Joining(runs=[[0, 1], [2]], own_batch=DEBOUNCE),
     "debounce": lambda: Joining(batch=DEBOUNCE, runs=[[2]]),
-    "debounce what is over": lambda: Joining(batch=DEBOUNCE, runs=[[1], [2]], waited=10, size=600),
+    "debounce what is over": lambda: Joining(batch=DEBOUNCE, runs=[[1], [2]], waited=10, size=1000),
     "fire a batch": lambda: Firing(runs=[[0, 1]]),
-    "fire a batch of many": lambda: Firing(before=MANY, runs=[[*range(MANY)]], size=600),
+    "fire a batch of many": lambda: Firing(before=MANY, runs=[[*range(MANY)]], size=1000),
     "fire a debounced window": lambda: Firing(batch=DEBOUNCE, runs=[[1]]),
     "put a debounced window off": lambda: PuttingOff(batch=DEBOUNCE, runs=[[2]]),
 }
