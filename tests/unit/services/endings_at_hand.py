@@ -69,6 +69,16 @@ def runs_of(starts: Starts) -> Any:
     return starts._context.runs
 
 
+def garble(house: House, run_id: str) -> None:
+    """Make a run's row one that nobody can read."""
+    house.client.update_item(
+        TableName=house.settings.runs_table,
+        Key={"k": {"S": f"{NS}#{run_id}"}, "s": {"S": "run"}},
+        UpdateExpression="SET st = :v",
+        ExpressionAttributeValues={":v": {"S": "{"}},
+    )
+
+
 def states_of(house: House, run_id: str, attempt: int | None = None) -> dict[str, str]:
     """What became of each subscriber of an ending."""
     settlement = ending_of(house, run_id, attempt).settlement

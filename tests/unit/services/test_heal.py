@@ -18,6 +18,7 @@ from tests.unit.services.acts import put_row
 from tests.unit.services.endings_at_hand import (
     BROKEN,
     BUILT,
+    garble,
     is_marked,
     operations_of,
     publish,
@@ -367,6 +368,21 @@ def test_an_ending_that_only_ever_fails_does_not_keep_the_catalog_young_for_ever
     monkeypatch.setattr(Publisher, "publish", _fault)
     healed = heal(house)
     assert (healed.failed, healed.done) == (1, 0)
+    house.clock.advance(3600)
+    healed = heal(house)
+    assert (healed.failed, healed.done) == (1, 1)
+
+
+def test_a_run_that_cannot_be_read_keeps_no_other_from_being_healed(house: House):
+    for i in range(5):
+        settle(house, f"r{i}")
+        publish(house, f"r{i}")
+    garble(house, "r2")
+    register(house, "report", BUILT)
+    wait_out(house)
+    healed = heal(house)
+    assert (healed.delivered, healed.failed, healed.done) == (4, 1, 0)
+    assert len(started(house, "report")) == 4
     house.clock.advance(3600)
     healed = heal(house)
     assert (healed.failed, healed.done) == (1, 1)

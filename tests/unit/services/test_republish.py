@@ -13,7 +13,7 @@ from baton.domain.settlement import PublishLease
 from baton.domain.states import Mode, State
 from baton.errors import NotFound, Unavailable
 from baton.services.publishing import Publisher
-from baton.services.republish import Refusal, Republish, Republished, RepublishRange
+from baton.services.republish import UNREADABLE, Refusal, Republish, Republished, RepublishRange
 from tests.unit.house import NS, House, calls_of, house_of, names_of, start
 from tests.unit.services.acts import put_row
 from tests.unit.services.endings_at_hand import (
@@ -21,6 +21,7 @@ from tests.unit.services.endings_at_hand import (
     BUILT,
     delivery_of,
     ending_of,
+    garble,
     publish,
     register,
     runs_of,
@@ -395,6 +396,16 @@ def test_a_store_that_fails_midway_costs_nothing_that_was_done(house: House, mon
         with pytest.raises(Unavailable):
             over(house, place=first.place)
     assert over(house, place=first.place) == Republished(runs=2, created=2)
+
+
+def test_a_run_that_cannot_be_read_is_told_of_and_the_others_are_done(house: House):
+    for i in range(4):
+        settle(house, f"r{i}")
+        publish(house, f"r{i}")
+    garble(house, "r1")
+    register(house, "report", BUILT)
+    answer = over(house, subscriber="report")
+    assert answer == Republished(runs=3, created=3, refused=[Refusal("r1", "report", UNREADABLE)])
 
 
 def test_the_endings_of_earlier_attempts_are_gone_over_too(house: House):

@@ -7,6 +7,8 @@ import msgspec
 from baton.domain.clock import Millis
 from baton.domain.handoff import RESERVED, Apart, Settled, publishes
 from baton.domain.run import Run
+from baton.errors import TryAgain
+from baton.observability import logger
 from baton.services.context import Context
 from baton.store.runs import Around, EndingPlace
 
@@ -27,10 +29,12 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """A place in the index that was gone over: the endings found there, and how to go on after it."""
+    """A place in the index that was gone over: the endings found there, and how to go on after it.
+    ``unreadable`` is the run that stands there, where this version of the code can't read it."""
 
     endings: tuple[Settled, ...]
     place: str
+    unreadable: str | None = None
 
 
 class EndingsPage(msgspec.Struct, frozen=True):
@@ -53,7 +57,8 @@ class Endings:
 
         The endings are as some replica has them, so they may owe what has been delivered since. Where a
         replica and the index disagree the run is read consistently: an ending that moved into an item of its
-        own meanwhile is not missed. None that has expired is given.
+        own meanwhile is not missed. None that has expired is given. Raises Unavailable; what can't be read is
+        told of, and keeps no other from being given.
         """
         runs = self._context.runs
         page = runs.endings(
@@ -65,17 +70,10 @@ class Endings:
             start=start,
             limit=limit,
         )
-        rows = runs.get_many(stretch.namespace, {place.run_id for place in page.places})
-        aparts = runs.apart_many(stretch.namespace, page.places)
-        now = self._context.clock.now()
-        passed: list[Passed] = []
-        for place in page.places:
-            row, apart = rows.get(place.run_id), aparts.get((place.run_id, place.attempt))
-            found = [Settled(row, apart)] if row is not None and _agree(row, place, apart) else []
-            if not found or not stretch.holds(found[0]):
-                found = self._consistently(stretch, place)
-            passed.append(Passed(tuple(each for each in found if not each.run.expired(now)), place.place))
-        return EndingsPage(tuple(passed), page.more)
+        seen = self._seen(stretch.namespace, page.places)
+        return EndingsPage(
+            tuple(self._passed(stretch, place, seen.get(place)) for place in page.places), page.more
+        )
 
     def of_run(self, namespace: str, run_id: str) -> tuple[Settled, ...] | None:
         """Every ending of a run that is anybody's business, of all its attempts, consistently; None when the
@@ -84,6 +82,37 @@ class Endings:
         if around is None or around.run.expired(self._context.clock.now()):
             return None
         return _endings(around)
+
+    def _seen(self, namespace: str, places: tuple[EndingPlace, ...]) -> dict[EndingPlace, Settled]:
+        """What some replica has where the index names it."""
+        runs = self._context.runs
+        try:
+            rows = runs.get_many(namespace, {place.run_id for place in places})
+            aparts = runs.apart_many(namespace, places)
+        except TryAgain:
+            raise
+        except Exception:  # noqa: BLE001 - one of them can't be read: each is read by itself then
+            return {}
+        seen: dict[EndingPlace, Settled] = {}
+        for place in places:
+            row, apart = rows.get(place.run_id), aparts.get((place.run_id, place.attempt))
+            if row is not None and _agree(row, place, apart):
+                seen[place] = Settled(row, apart)
+        return seen
+
+    def _passed(self, stretch: Stretch, place: EndingPlace, seen: Settled | None) -> Passed:
+        now = self._context.clock.now()
+        try:
+            if seen is not None and stretch.holds(seen):
+                found = [seen]
+            else:
+                found = self._consistently(stretch, place)
+        except TryAgain:
+            raise
+        except Exception:  # noqa: BLE001 - an edge of its own: the others are gone over all the same
+            logger.exception("an ending can't be read", run=place.run_id)
+            return Passed((), place.place, unreadable=place.run_id)
+        return Passed(tuple(each for each in found if not each.run.expired(now)), place.place)
 
     def _consistently(self, stretch: Stretch, place: EndingPlace) -> list[Settled]:
         found = self.of_run(stretch.namespace, place.run_id) or ()

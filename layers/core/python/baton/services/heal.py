@@ -90,6 +90,9 @@ class Heal:
                     return
                 for settled in passed.endings:
                     work = self._ending(settled, subscribers, work, healed)
+                if passed.unreadable is not None:
+                    healed.failed += 1
+                    work = self._without_counting(work)
                 start = passed.place
             if page.more is None:
                 shard, start = shard + 1, None
@@ -120,9 +123,15 @@ class Heal:
             self._deliver(settled, tuple(missing), healed)
         except Exception as trouble:  # noqa: BLE001 - an edge of its own: the other endings are healed
             _tell("an ending could not be healed", trouble, healed, settled.run.id)
-            if isinstance(trouble, TryAgain) or not self._hopeless(work):
+            if isinstance(trouble, TryAgain):
                 return replace(work, pass_began=work.changed_at)
+            return self._without_counting(work)
         return work
+
+    def _without_counting(self, work: HealWork) -> HealWork:
+        """The work, its pass marked as one that does not count, as a fault left something out of it: unless
+        that has been so for long."""
+        return work if self._hopeless(work) else replace(work, pass_began=work.changed_at)
 
     def _deliver(self, settled: Settled, missing: tuple[str, ...], healed: Healed) -> None:
         where, birth = (settled.namespace, settled.run.id, settled.attempt), settled.run.birth

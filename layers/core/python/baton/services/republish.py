@@ -22,6 +22,9 @@ from baton.services.publishing import Published, Publisher, Wish
 END_OF_TIME: Millis = 10**14
 
 
+UNREADABLE = "the run's record can't be read"
+
+
 class Republish(msgspec.Struct, frozen=True, kw_only=True):
     """A wish that endings be delivered again: to ``subscriber``, or to all that subscribe to them now.
     ``dry_run``: only count what would come of it."""
@@ -121,6 +124,7 @@ class Republisher:
                 try:
                     for each in passed.endings:
                         call.deliver(each)
+                    call.refuse_unreadable(passed.unreadable)
                 except Unavailable:
                     if not call.told.runs:
                         raise
@@ -170,6 +174,11 @@ class _Call:
             told.refused.append(
                 Refusal(run_id, self._wish.subscriber or "", self._why_unknown(settled.event))
             )
+
+    def refuse_unreadable(self, run_id: str | None) -> None:
+        """Tell of a run that can't be read."""
+        if run_id is not None:
+            self.told.refused.append(Refusal(run_id, self._wish.subscriber or "", UNREADABLE))
 
     def _targets(self, event: str) -> tuple[str, ...]:
         subscribed = self._snapshot.subscribers_of(event)
