@@ -142,6 +142,7 @@ class _Interpreter:
             "BATON_LOG_TABLE": "log",
             "BATON_CATALOG_TABLE": "catalog",
             "BATON_SIGNING_KEYS": base64.b64encode(bytes(32)).decode(),
+            "AWS_LAMBDA_FUNCTION_NAME": "bench",
         }
 
     def time(self, code: str, function: str | None = None) -> tuple[float, float]:
