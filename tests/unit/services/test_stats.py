@@ -157,9 +157,7 @@ def test_what_cannot_be_read_keeps_nothing_else_from_being_told(house: House):
     assert [each.run_id for each in stats(house).owing] == ["r2"]
 
 
-def test_a_catalog_that_cannot_be_read_leaves_a_reason_out(
-    house: House, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_catalog_that_cannot_be_read_leaves_a_reason_out(house: House, monkeypatch: pytest.MonkeyPatch):
     register(house, "report", BUILT)
     settle(house, "r1")
 
