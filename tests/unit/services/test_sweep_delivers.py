@@ -108,7 +108,7 @@ def test_an_ending_that_turns_out_to_be_nobodys_is_done(house: House):
     settle(house, "r1")
     settlement = replace(ending_of(house, "r1").settlement, unresolved=True)
     put_row(house, "r1", settlement=settlement, due_at=house.clock.now(), expires_at=None)
-    sweep(house)
+    assert sweep(house) == Swept(published=1)
     assert not is_marked(house, "r1")
     assert runs_of(house.container().starts).get(NS, "r1").expires_at is not None
     assert due(house) == []

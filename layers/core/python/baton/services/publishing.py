@@ -53,10 +53,12 @@ LEASED = Wish(lease=True)
 
 
 class Published(msgspec.Struct, frozen=True):
-    """What a publisher did: what each subscriber it tried got, and the deliveries that stood before."""
+    """What a publisher did: what each subscriber it tried got, and the deliveries that stood before.
+    ``recorded``: it wrote the settlement."""
 
     outcomes: tuple[Outcome, ...] = ()
     standing: tuple[Delivery, ...] = ()
+    recorded: bool = False
 
 
 class Wakes(Protocol):
@@ -136,7 +138,7 @@ class Publisher:
                 if announced:
                     self._announcer.ended(settled, payload)
                 self._announcer.delivered(settled, outcomes)
-                return Published(outcomes, settlement.deliveries)
+                return Published(outcomes, settlement.deliveries, recorded=True)
             self._context.stand_back(round_)
             settled = self._again(settled)
         raise Unavailable("the run changes faster than its ending can be published")

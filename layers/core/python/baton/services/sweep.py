@@ -256,9 +256,9 @@ class Sweep:
 
     def _publish(self, namespace: str, run_id: str, attempt: int, birth: str) -> Did:
         done = self._publisher.publish(namespace, run_id, attempt, LEASED, birth=birth)
-        if any(outcome.delivery is None for outcome in done.outcomes):
-            return Did.POSTPONED
-        return Did.PUBLISHED if done.outcomes or done.standing else Did.NOTHING
+        if not done.recorded:
+            return Did.NOTHING
+        return Did.POSTPONED if any(each.delivery is None for each in done.outcomes) else Did.PUBLISHED
 
     def _purge(self, _due: DuePurge, item: DueItem) -> Did:
         return Did.PURGED if self._retention.purge(item.purge()) else Did.POSTPONED
