@@ -153,7 +153,7 @@ FUNCTIONS = (
         memory_mb=512,
         timeout_seconds=20,
         rights=(
-            _on(RUNS, "GetItem", "PutItem", "UpdateItem"),
+            _on(RUNS, "DeleteItem", "GetItem", "PutItem", "UpdateItem"),
             _on(LOG, "GetItem", "PutItem", "Query"),
             _on(CATALOG, "Query"),
         ),

@@ -59,7 +59,7 @@ def facts(world: World) -> Facts:
         if sort.startswith(SETTLEMENT):
             found.apart[run_id].append(apart_of(RunsItem.from_raw_data(raw)))
             continue
-        if sort != ROW:
+        if sort != ROW or "wi" in raw:  # the second: that an input joined a window
             found.others.append(raw)
             continue
         row = run_rows._decode(raw)

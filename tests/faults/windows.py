@@ -13,6 +13,7 @@ from baton.domain.names import id_from_window
 from baton.store import windows as items
 from baton.store.dynamo import Raw
 from baton.store.log import inflate
+from baton.store.rows import ROW
 from tests.faults.world import NAMESPACE, Container
 
 
@@ -33,7 +34,7 @@ class Windows:
         if sort == items.OPEN:
             self.open.append(items._window_of(items.HeaderItem.from_raw_data(raw)))
             assert {"dk", "du"} <= raw.keys(), "nobody will ever look at an open window"
-        elif sort == items._JOINED:
+        elif sort == ROW:
             self.joined.append(items._joined_of(raw))
         elif sort == items.SPENT:
             self.spent.add(_run_of(key))

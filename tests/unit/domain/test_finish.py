@@ -5,8 +5,10 @@ import pytest
 from msgspec.structs import replace
 
 from baton.domain.run import Ending, Lease
+from baton.domain.settlement import Wait
 from baton.domain.settling import Finish, Outcome, Stands, check_outcome, decide_finish, end_entry, settle
 from baton.domain.states import Mode, State
+from baton.domain.waiting import DropWaiter, waiter_on_event
 from baton.errors import IdempotencyMismatch, InFlight, InvalidRequest, LeaseLost, PayloadTooLarge
 from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in
 
@@ -134,6 +136,14 @@ def test_settling_writes_state_outcome_and_retention_at_once(status):
         ),
     )
     assert [said.type for said in step.said] == ["end"]
+
+
+def test_who_settles_waits_for_no_event_any_more():
+    waiting = run_in(State.SUSPENDED, wait=Wait(id="w1", event="news"))
+    step = settled(waiting, DONE)
+    assert step.also == (DropWaiter(waiter_on_event(waiting, waiting.wait)),)
+    assert step.run.wait is None
+    assert settled(run_in(State.SUSPENDED, wait=Wait(id="w1", until=NOW)), DONE).also == ()
 
 
 def test_settling_keeps_when_the_run_was_made_and_started():

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from baton.domain.catalog import BatchMode
 from baton.domain.coalescing import Member, Window
 from baton.domain.run import Run, TriggeredBy
+from baton.domain.starting import Alias
 from baton.store.dynamo import Dynamo
 from baton.store.runs import Creation, RunStore
-from baton.store.windows import ALONG, OPEN, SPENT, Joined, WindowStore, header_key
+from baton.store.windows import ALONG, OPEN, SPENT, Joined, StartedAlone, WindowStore, header_key
 from tests.unit.house import House
 from tests.unit.manual_clock import MIDNIGHT
 from tests.unit.store.item_size import item_size
@@ -91,7 +92,7 @@ def test_of_two_that_open_a_window_one_does(windows: WindowStore):
     assert join(windows, None, FIRST, "e1") == of(FIRST)
     assert join(windows, None, a_window(id="w2", rev="rev9"), "e2") is None
     assert windows.open("default", "report", KEY) == FIRST
-    assert windows.joined("default", "report", "e2") is None
+    assert windows.joined("default", "e2") is None
 
 
 def test_of_two_that_join_by_one_header_one_does(windows: WindowStore):
@@ -165,7 +166,7 @@ def test_firing_takes_the_header_and_makes_the_run_at_once(windows: WindowStore,
     assert windows.open("default", "report", KEY) is None
     assert runs.get("default", FIRST.run_id) is not None
     assert windows.payloads(FIRST) is None
-    assert windows.joined("default", "report", "e1") == of(FIRST)
+    assert windows.joined("default", "e1") == of(FIRST)
 
 
 def test_what_was_joined_since_it_was_read_is_not_fired(windows: WindowStore, runs: RunStore, run: Run):
@@ -180,7 +181,7 @@ def test_what_was_fired_is_not_joined_any_more(windows: WindowStore, runs: RunSt
     join(windows, None, FIRST, "e1")
     windows.fire(FIRST, creation(runs, run, FIRST), now=MIDNIGHT)
     assert join(windows, FIRST, SECOND, "e2") is None
-    assert windows.joined("default", "report", "e2") is None
+    assert windows.joined("default", "e2") is None
 
 
 def test_what_was_fired_already_by_whomever_is_fired(windows: WindowStore, runs: RunStore, run: Run):
@@ -220,7 +221,7 @@ def test_payloads_leave_with_the_firing_or_are_cleared_away_after_it(
     for key in spent * 2:
         windows.clear(key)
     assert not windows.keeps("default", window.run_id)
-    assert {raw["s"]["S"] for raw in house.rows()} == {"joined", "run"}
+    assert {raw["s"]["S"] for raw in house.rows()} == {"run"}
 
 
 # Items
@@ -238,12 +239,23 @@ def test_a_header_costs_one_unit_and_nothing_of_a_window_is_in_an_index_but_what
         assert indexed & raw.keys() == ({"dk"} if raw["s"]["S"] == OPEN else set())
 
 
-def test_other_subscribers_and_namespaces_have_events_of_their_own(windows: WindowStore):
+def test_other_inputs_and_namespaces_have_joins_of_their_own(windows: WindowStore):
     join(windows, None, FIRST, "e1")
-    assert windows.joined("default", "report", "e1") == of(FIRST)
-    for namespace, subscriber, event_id in [
-        ("other", "report", "e1"),
-        ("default", "other", "e1"),
-        ("default", "report", "e2"),
-    ]:
-        assert windows.joined(namespace, subscriber, event_id) is None
+    assert windows.joined("default", "e1") == of(FIRST)
+    for namespace, event_id in [("other", "e1"), ("default", "e2")]:
+        assert windows.joined(namespace, event_id) is None
+
+
+def test_an_input_that_has_a_run_of_its_own_joins_no_window(windows: WindowStore, runs: RunStore, run: Run):
+    assert runs.create(Creation(run=replace(run, id="e1")))
+    with pytest.raises(StartedAlone):
+        join(windows, None, FIRST, "e1")
+    with pytest.raises(StartedAlone):
+        windows.joined("default", "e1")
+    assert windows.at(header_key("default", FIRST.subscriber, FIRST.key_mark)) is None
+
+
+def test_an_input_that_joined_gets_no_run_of_its_own(windows: WindowStore, runs: RunStore, run: Run):
+    join(windows, None, FIRST, "e1")
+    assert not runs.create(Creation(run=replace(run, id="e1")))
+    assert runs.get("default", "e1") == Alias(FIRST.run_id, FIRST.id, FIRST.rev)

@@ -81,6 +81,11 @@ class Settled(msgspec.Struct, frozen=True):
         return self.run.settlement if self.apart is None else self.apart.settlement
 
     @property
+    def public(self) -> bool:
+        """Whether it is anybody's business outside of its run."""
+        return publishes(self.run) if self.apart is None else not self.run.workflow.startswith(RESERVED)
+
+    @property
     def announced(self) -> bool:
         """Whether it calls for the live publisher."""
         return self.run.announce if self.apart is None else self.apart.announce

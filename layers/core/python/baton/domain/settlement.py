@@ -12,8 +12,11 @@ from baton.domain.clock import Millis
 
 MAX_IN_ROW = 8
 MAX_IN_ROW_BYTES = 256
-"""Owed subscribers, and the bytes of their names, that a run's row holds; more stand in an item of their
-own, so that the row stays within the kilobyte that each write of it costs."""
+"""Subscribers that a run's row holds, and the characters of their names, reasons and windows' runs; more
+stand in an item of their own, so that the row stays within the kilobyte that each write of it costs."""
+
+LONGEST_UNSEEN: Millis = 3_600_000
+"""How long what is only buffered is not looked at, at the most."""
 
 
 class DeliveryState(StrEnum):
@@ -81,17 +84,19 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     def look_at(self, now: Millis, grace: Millis) -> Millis:
         """When to look at this again: after ``grace`` while anything is marked; at what is only buffered each
-        time after twice as long, so that a window which is open for a day costs a dozen looks."""
+        time after twice as long, though once an hour: a window which is open for a day costs some thirty
+        looks."""
         if self.marked:
             return now + grace
         buffered = [max(grace, now - each.at) for each in self.deliveries if each.buffered]
-        return now + min(buffered, default=grace)
+        return now + (min(LONGEST_UNSEEN, *buffered) if buffered else grace)
 
     @property
     def small(self) -> bool:
         """Whether a run's row may hold it."""
         names = {*self.owed, *(delivery.subscriber for delivery in self.deliveries)}
-        return len(names) <= MAX_IN_ROW and sum(map(len, names)) <= MAX_IN_ROW_BYTES
+        said = sum(len(each.error or "") + len(each.run_id or "") for each in self.deliveries)
+        return len(names) <= MAX_IN_ROW and sum(map(len, names)) + said <= MAX_IN_ROW_BYTES
 
     def delivery(self, subscriber: str) -> Delivery | None:
         """What became of ``subscriber``, if anything did."""

@@ -14,6 +14,7 @@ from baton.domain.payload import NULL, canonical, check_size
 from baton.domain.run import CancelRequest, Ending, Run, Step
 from baton.domain.starting import Succession
 from baton.domain.states import Command, State, Verdict, cell
+from baton.domain.waiting import DropWaiter, waiter_on_event
 from baton.errors import IdempotencyMismatch, InFlight
 
 
@@ -131,10 +132,18 @@ def settle(
         ),
     )
     said = (end_entry(outcome),)
+    beside = (*outcome.also, *_waits_no_more(run))
     if settlement.small:
-        return Step(expiring(ended, retention_seconds), said, outcome.also)
+        return Step(expiring(ended, retention_seconds), said, beside)
     apart = set_apart(ended, rev=rev, announce=True)
-    return Step(without_settlement(ended, apart), said, (Keep(apart), *outcome.also))
+    return Step(without_settlement(ended, apart), said, (Keep(apart), *beside))
+
+
+def _waits_no_more(run: Run) -> tuple[DropWaiter, ...]:
+    """An event that may never come must not be waited for by who has settled; a run that is waited for comes
+    to its waiters itself."""
+    wait = run.wait
+    return () if wait is None or wait.event is None else (DropWaiter(waiter_on_event(run, wait)),)
 
 
 def end_entry(outcome: Outcome) -> Entry:

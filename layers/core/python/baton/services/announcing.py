@@ -10,6 +10,8 @@ from baton.domain.handoff import Settled
 from baton.domain.lifecycle import LifecycleEvent
 from baton.domain.run import Run
 from baton.domain.settlement import DeliveryState
+from baton.errors import BatonError
+from baton.observability import logger
 from baton.outbound.bus import Bus
 from baton.services.delivering import Outcome
 
@@ -26,12 +28,18 @@ class Announcer:
             self._bus.put(map(lifecycle.started, runs))
 
     def ended(self, settled: Settled, payload: Callable[[], Payload]) -> None:
-        """An attempt has settled. ``payload`` reads what its subscribers get."""
-        if self._bus.on:
-            event = lifecycle.ended(
-                settled.run, payload().canonical, attempt=settled.attempt, state=settled.state, at=settled.at
-            )
-            self._bus.put([event])
+        """An attempt has settled, if that is anybody's business. ``payload`` reads what its subscribers
+        get."""
+        if not self._bus.on or not settled.public:
+            return
+        try:
+            told = payload().canonical
+        except BatonError as trouble:  # what was delivered stays so, told or not
+            logger.warning("an ending can't be told", run=settled.run.id, reason=trouble.detail)
+            return
+        self._bus.put(
+            [lifecycle.ended(settled.run, told, attempt=settled.attempt, state=settled.state, at=settled.at)]
+        )
 
     def delivered(self, settled: Settled, outcomes: Iterable[Outcome]) -> None:
         """Deliveries have been recorded, by the one whose write it was: once each, but for a death."""

@@ -76,9 +76,10 @@ class Coalescer:
         """Take an input into the subscriber's open window for ``key``, or open the next one.
 
         Idempotent by ``event_id``: one that has joined before answers the window of the first time, and
-        changes nothing, also after that window was fired. ``depth`` is that of the run it would start. Once
-        this has answered the input is kept, and its window due. Raises PayloadTooLarge, and Unavailable when
-        the race for the window is lost for too long: the same again finds out (I9).
+        changes nothing, also after that window was fired. It is the id of the run that the input would have
+        of its own. ``depth`` is that of the run it would start. Once this has answered the input is kept, and
+        its window due. Raises PayloadTooLarge, StartedAlone when it has a run of its own, and Unavailable
+        when the race for the window is lost for too long: the same again finds out (I9).
         """
         member = Member(
             namespace=namespace,
@@ -100,7 +101,7 @@ class Coalescer:
                 before, member, batch, now=context.clock.now(), window_id=context.birth(), rev=context.nonce()
             )
             if isinstance(decided, FireFirst):
-                standing = windows.joined(namespace, workflow.name, event_id)
+                standing = windows.joined(namespace, event_id)
                 if standing is None and before is not None and self._fire(before):
                     continue
             else:
@@ -113,9 +114,10 @@ class Coalescer:
             context.stand_back(round_)
         raise Unavailable("the window changes faster than it can be joined")
 
-    def joined(self, namespace: str, subscriber: str, event_id: str) -> Joined | None:
-        """What became of an input that may have joined: by a publisher who died before he could record it."""
-        standing = self._context.windows.joined(namespace, subscriber, event_id)
+    def joined(self, namespace: str, event_id: str) -> Joined | None:
+        """What became of an input that may have joined: by a publisher who died before he could record it.
+        Raises StartedAlone."""
+        standing = self._context.windows.joined(namespace, event_id)
         return None if standing is None else self._as_before(namespace, standing.window_id)
 
     def fire(self, key: str) -> Tended:

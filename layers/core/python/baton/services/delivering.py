@@ -16,20 +16,17 @@ from baton.domain.expressions import ExpressionFailed, mapped
 from baton.domain.run import TriggeredBy
 from baton.domain.settlement import Delivery, DeliveryState, Settlement
 from baton.domain.starting import HandOff
-from baton.errors import PayloadTooLarge, TryAgain
+from baton.errors import PayloadTooLarge, TryAgain, Unavailable
 from baton.observability import logger
 from baton.services.catalog import Catalog
 from baton.services.coalescing import Coalescer, Joined, Standing
 from baton.services.context import Context
 from baton.services.handing import Handed, hand_off, handed
+from baton.store.windows import StartedAlone
 
 MAX_DEPTH = 64
 MAX_REASON = 300
 """Characters of a delivery's reason: it stands in the run's row."""
-
-CATALOG_SEEN_SECONDS = 60
-"""Older than this no publisher's catalog is, whatever his clock: nobody has known a workflow otherwise that
-has not changed since."""
 
 TOO_DEEP = f"the hand-off is more than {MAX_DEPTH} deep: a cycle of subscriptions ends here"
 ABSENT = "it is not in the catalog, or not subscribed to this now"
@@ -132,31 +129,26 @@ class Deliverer:
             return self._not_started(source, subscriber, DeliveryState.FAILED, str(refused))
 
     def _start(self, source: Source, workflow: Workflow, input_: bytes) -> Outcome:
-        if workflow.updated_at > source.at - millis(CATALOG_SEEN_SECONDS):
-            joined = self._coalescer.joined(source.namespace, workflow.name, source.started_id(workflow.name))
-            if joined is not None:
-                return self._coalesced(workflow.name, joined)  # it coalesced then
         done = hand_off(self._context, self._wish(source, workflow.name, input_, workflow))
-        if done is Handed.TAKEN:
-            return self._record(workflow.name, DeliveryState.FAILED, "another run stands at the derived id")
-        return self._record(workflow.name, DeliveryState.STARTED, created=done is Handed.CREATED)
+        return self._found(source, workflow.name, done)
 
     def _join(
         self, source: Source, workflow: Workflow, batch: Batch, input_: bytes, payload: Payload
     ) -> Outcome:
-        if handed(self._context, self._wish(source, workflow.name, b"null")) is Handed.EXISTING:
-            return self._record(workflow.name, DeliveryState.STARTED)  # it did not coalesce then
-        joined = self._coalescer.join(
-            source.namespace,
-            workflow,
-            batch,
-            key=None if batch.key is None else mapped(batch.key, payload.value),
-            event_id=source.started_id(workflow.name),
-            input_=input_,
-            depth=source.depth + 1,
-            triggered_by=source.trigger,
-            traceparent=source.traceparent,
-        )
+        try:
+            joined = self._coalescer.join(
+                source.namespace,
+                workflow,
+                batch,
+                key=None if batch.key is None else mapped(batch.key, payload.value),
+                event_id=source.started_id(workflow.name),
+                input_=input_,
+                depth=source.depth + 1,
+                triggered_by=source.trigger,
+                traceparent=source.traceparent,
+            )
+        except StartedAlone:  # by a publisher to whom the subscriber was registered otherwise
+            return self._found(source, workflow.name, self._standing(source, workflow.name))
         return self._coalesced(workflow.name, joined)
 
     def _orphan(self, source: Source, subscriber: str, workflow: Workflow | None) -> Outcome:
@@ -178,12 +170,24 @@ class Deliverer:
         self, source: Source, subscriber: str, state: DeliveryState, reason: str | None
     ) -> Outcome:
         """Declined or failed, unless a publisher before us has started it or taken it into a window."""
-        if handed(self._context, self._wish(source, subscriber, b"null")) is Handed.EXISTING:
-            return self._record(subscriber, DeliveryState.STARTED)
-        joined = self._coalescer.joined(source.namespace, subscriber, source.started_id(subscriber))
-        if joined is not None:
-            return self._coalesced(subscriber, joined)
+        standing = self._standing(source, subscriber)
+        if standing in (Handed.EXISTING, Handed.JOINED):
+            return self._found(source, subscriber, standing)
         return self._record(subscriber, state, reason)
+
+    def _standing(self, source: Source, subscriber: str) -> Handed | None:
+        return handed(self._context, self._wish(source, subscriber, b"null"))
+
+    def _found(self, source: Source, subscriber: str, done: Handed | None) -> Outcome:
+        """The delivery that what stands at the derived id makes. Raises Unavailable when it is gone again."""
+        if done is Handed.TAKEN:
+            return self._record(subscriber, DeliveryState.FAILED, "another run stands at the derived id")
+        if done in (Handed.CREATED, Handed.EXISTING):
+            return self._record(subscriber, DeliveryState.STARTED, created=done is Handed.CREATED)
+        joined = self._coalescer.joined(source.namespace, source.started_id(subscriber))
+        if joined is None:
+            raise Unavailable("what stood at the derived id is gone again")
+        return self._coalesced(subscriber, joined)
 
     def _wish(
         self, source: Source, subscriber: str, input_: bytes, workflow: Workflow | None = None

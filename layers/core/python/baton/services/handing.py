@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from baton.domain.run import Run
-from baton.domain.starting import HandOff, bear_handed
+from baton.domain.starting import Alias, HandOff, bear_handed
 from baton.errors import Unavailable
 from baton.services.context import Context
 from baton.services.starts import first_item
@@ -17,6 +16,8 @@ class Handed(Enum):
 
     CREATED = "created"
     EXISTING = "existing"
+    JOINED = "joined"
+    """It is to be part of a window's run."""
     TAKEN = "taken"
     """A stranger's run stands at the derived id."""
 
@@ -36,13 +37,11 @@ def hand_off(context: Context, wish: HandOff) -> Handed:
 
 
 def handed(context: Context, wish: HandOff) -> Handed | None:
-    """Whether the run of a hand-off stands, also when it is over; None when nothing does."""
+    """What stands at the id of a hand-off's run, also when that is over; None when nothing does."""
     standing = context.runs.get(wish.namespace, wish.run_id)
     if standing is None:
         return None
-    ours = (
-        isinstance(standing, Run)
-        and standing.workflow == wish.workflow
-        and standing.triggered_by == wish.triggered_by
-    )
+    if isinstance(standing, Alias):
+        return Handed.JOINED
+    ours = standing.workflow == wish.workflow and standing.triggered_by == wish.triggered_by
     return Handed.EXISTING if ours else Handed.TAKEN

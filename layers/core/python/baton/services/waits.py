@@ -48,6 +48,10 @@ class Asleep(Enum):
     CAME_LATER = "it came to wait once the event was recorded"
 
 
+MOST_AT_ONCE = 500
+"""Runs that one publisher wakes: each is a transaction, and a function's time is short."""
+
+
 class Waits:
     """Where runs begin to wait, and where they are woken."""
 
@@ -96,13 +100,18 @@ class Waits:
         continues it: whether nobody waits for it any more.
 
         It may be done by several at once, and again after a death: each is woken once. Nothing is raised: a
-        run that could not be woken now is left to the next publisher.
+        run that could not be woken now is left to the next publisher, and so are those beyond the first few
+        hundred.
         """
-        done = True
+        done, tried = True, 0
         try:
             for waiter in self._context.waiters.of_run(settled.namespace, settled.run.id):
-                if (waiter.birth, waiter.attempt) == (settled.run.birth, settled.attempt):
-                    done = self._tried(waiter, settled) and done
+                if waiter.birth != settled.run.birth or (waiter.attempt or 0) > settled.attempt:
+                    continue  # it waits for a later attempt, which has a marker of its own
+                if tried == MOST_AT_ONCE:
+                    return False
+                tried += 1
+                done = self._tried(waiter, settled) and done
         except TryAgain as trouble:
             logger.warning("who waits can't be read", run=settled.run.id, reason=trouble.detail)
             return False

@@ -4,9 +4,13 @@ joined.
     <namespace>##window#<subscriber>#<key mark>  open            the header, due like everything else
     <namespace>##window#<run id>                 member#<place>  a payload; debounced, the last one only
     <namespace>##window#<run id>                 spent           its payloads are still to be removed
-    <namespace>##joined#<subscriber>#<mark>      joined          an event that joined, and its window
+    <namespace>#<run id>                         run             that an input joined, and which window
 
-A window's payloads have a partition of their own, and so has each event: none grows with the subscriber's
+The last stands where the run of its own would that the input was not given: a start of that and a join
+contend there, so of one input at most one of the two is ever done, whatever the subscriber is registered as
+meanwhile.
+
+A window's payloads have a partition of their own, and so has each input: none grows with the subscriber's
 past, and none gets hotter than its header.
 """
 
@@ -20,16 +24,14 @@ from pynamodb.models import Model
 from baton.domain.catalog import BatchMode
 from baton.domain.clock import Millis
 from baton.domain.coalescing import Member, Window
-from baton.domain.payload import digest
 from baton.domain.run import TriggeredBy
 from baton.store.dynamo import Dynamo, Raw, Table, Write, changes
 from baton.store.log import deflate, inflate
-from baton.store.rows import JsonAttribute, due_shard, whole
+from baton.store.rows import ROW, JsonAttribute, due_shard, run_key, whole
 from baton.store.schema import RUNS
 
 OPEN = "open"
 SPENT = "spent"
-_JOINED = "joined"
 _MEMBER = "member#"
 
 ALONG = 4
@@ -73,11 +75,14 @@ class PayloadItem(Model):
 
 
 class JoinedItem(Model):
-    """An event that joined. ``rev`` is the write of the header that took it."""
+    """An input that joined; whoever looks for its own run finds an alias of the window's. ``rev`` is the
+    write of the header that took it."""
 
     k = UnicodeAttribute(hash_key=True)
     s = UnicodeAttribute(range_key=True)
     rev = UnicodeAttribute(attr_name="rv")
+    birth = UnicodeAttribute(attr_name="b")
+    alias_of = UnicodeAttribute(attr_name="al")
     window_id = UnicodeAttribute(attr_name="wi")
     key_mark = UnicodeAttribute(attr_name="wk")
     ttl = NumberAttribute()
@@ -100,6 +105,10 @@ class Joined(NamedTuple):
     rev: str
 
 
+class StartedAlone(Exception):
+    """The input that was to join has a run of its own, or a stranger's stands there."""
+
+
 class WindowStore:
     """The windows in the runs table."""
 
@@ -118,9 +127,10 @@ class WindowStore:
         raw = self._table.get(key, OPEN, consistent=True)
         return None if raw is None else _window_of(HeaderItem.from_raw_data(raw))
 
-    def joined(self, namespace: str, subscriber: str, event_id: str) -> Joined | None:
-        """The window that an event joined, open or fired; None: it joined none. Consistent."""
-        raw = self._table.get(_joined_key(namespace, subscriber, event_id), _JOINED, consistent=True)
+    def joined(self, namespace: str, event_id: str) -> Joined | None:
+        """The window that an input joined, open or fired; None: it joined none. Consistent. Raises
+        StartedAlone."""
+        raw = self._table.get(run_key(namespace, event_id), ROW, consistent=True)
         return None if raw is None else _joined_of(raw)
 
     def join(
@@ -132,12 +142,15 @@ class WindowStore:
         this window or opens the next one, whatever is fired meanwhile, and none counts twice. Gives what
         stands there of the event now. When it had joined before, that is another's write, as its ``rev``
         tells; our own, found standing, is this very one, its reply lost (I9). None when the header moved.
+        Raises StartedAlone.
         """
         ours = Joined(after.id, after.key_mark, after.rev)
         event = JoinedItem(
-            k=_joined_key(member.namespace, member.subscriber, member.event_id),
-            s=_JOINED,
+            k=run_key(member.namespace, member.event_id),
+            s=ROW,
             rev=after.rev,
+            birth=after.id,
+            alias_of=after.run_id,
             window_id=after.id,
             key_mark=after.key_mark,
             ttl=forget_at // 1000,
@@ -234,15 +247,13 @@ def _payloads_key(window: Window) -> str:
     return _run_key(window.namespace, window.run_id)
 
 
-def _joined_key(namespace: str, subscriber: str, event_id: str) -> str:
-    return f"{namespace}##joined#{subscriber}#{digest(event_id.encode())}"
-
-
 def _place(place: int) -> str:
     return f"{_MEMBER}{place:08d}"
 
 
 def _joined_of(raw: Raw) -> Joined:
+    if "wi" not in raw:
+        raise StartedAlone
     return Joined(raw["wi"]["S"], raw["wk"]["S"], raw["rv"]["S"])
 
 
