@@ -23,6 +23,7 @@ COUNT = itertools.count()
 
 BEYOND_SCHEMA = {
     ("query", "next_token"),  # signed
+    ("body", "next_token"),
     ("query", "offset"),  # opaque, and of this log
     ("header", "Last-Event-ID"),
     ("header", "Producer-Id"),  # three together or none
