@@ -32,7 +32,7 @@ class Part(StrEnum):
 def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     only: Annotated[list[Part] | None, typer.Option(help="Measure this part; may be repeated.")] = None,
-    quick: Annotated[bool, typer.Option(help="Fewer rounds: within a minute.")] = False,
+    quick: Annotated[bool, typer.Option(help="Fewer rounds: about a minute.")] = False,
 ) -> None:
     """Measure what Baton costs on DynamoDB Local.
 
@@ -42,21 +42,24 @@ def main(
     _forget_accounts()
     _keep_stdout_for_the_report()
     parts = set(only or Part)
+    turns = units.TURNS[-1:] if quick else units.TURNS
     results = Results()
     with serving() as endpoint:
         if Part.UNITS in parts:
             _say("counting units and round trips")
-            results.units = units.count(Tables(endpoint))
+            results.units = units.count(Tables(endpoint), taking_turns=turns)
         if Part.SWEEP in parts:
             settled = 500 if quick else 100_000
             _say(f"sweeping among {settled:,} settled runs")
             results.sweeping = sweeping.measure(endpoint, settled)
         if Part.CPU in parts:
             _say("handlers beside the bare calls")
-            results.cpu = cpu.measure(Theatre(endpoint), blocks=2 if quick else 9)
+            results.cpu = cpu.measure(Theatre(endpoint), blocks=2 if quick else 9, taking_turns=turns)
         if Part.THROUGHPUT in parts:
             _say("appending and replaying")
-            results.throughput = throughput.measure(Theatre(endpoint), blocks=1 if quick else 5)
+            results.throughput = throughput.measure(
+                Theatre(endpoint), blocks=1 if quick else 5, taking_turns=turns
+            )
         if Part.LATENCY in parts:
             _say("from settling to the subscriber's start")
             results.latency = latency.measure(endpoint, rounds=6 if quick else 50)

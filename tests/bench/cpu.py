@@ -1,6 +1,7 @@
 """Processor time of a handler per request, as a ratio to that of the bare calls it contains."""
 
 import gc
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.bench import scenes
@@ -49,13 +50,13 @@ class Cpu:
         return "ok" if self.ratio <= LIMIT else "over"
 
 
-def measure(theatre: Theatre, blocks: int) -> list[Cpu]:
+def measure(theatre: Theatre, blocks: int, taking_turns: Sequence[int] = TURNS) -> list[Cpu]:
     """Every scene, block by block in turns, so that what disturbs one disturbs all."""
     clock = SkippingClock()
     gc.collect()
     gc.freeze()  # what other parts have left is not looked at while this is measured
     rows = []
-    for turns in TURNS:
+    for turns in taking_turns:
         players = Players(theatre.tables, clock, turns)
         taken = {name: [theatre.block(players, scene)] for name, (_, scene) in PLAYED.items()}
         for played in taken.values():

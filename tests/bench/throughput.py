@@ -1,5 +1,6 @@
 """How fast one driver appends and one reader replays, beside the bare puts and queries."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.bench import scenes
@@ -28,11 +29,11 @@ class Throughput:
     ratio: float
 
 
-def measure(theatre: Theatre, blocks: int) -> list[Throughput]:
+def measure(theatre: Theatre, blocks: int, taking_turns: Sequence[int] = TURNS) -> list[Throughput]:
     """Appends of 10 KB of prose one after the other; reads of a megabyte from its start."""
     clock = SkippingClock()
     rows = []
-    for turns in TURNS:
+    for turns in taking_turns:
         players = Players(theatre.tables, clock, turns)
         appending, replaying = scenes.appending(APPENDS, EVENTS), scenes.replaying(REPLAYS, BATCHES, EVENTS)
         appended = [theatre.block(players, appending) for _ in range(blocks)]

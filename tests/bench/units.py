@@ -123,13 +123,15 @@ def play(name: str, stage: Stage, strangers: Stage) -> Row:
     return row_of(name, stage.turns, SCRIPTS[name](stage, strangers))
 
 
-def count(tables: Tables, operations: Sequence[str] = tuple(SCRIPTS)) -> Units:
+def count(
+    tables: Tables, operations: Sequence[str] = tuple(SCRIPTS), taking_turns: Sequence[int] = TURNS
+) -> Units:
     """Run every script (or those named) at every number of containers."""
     factors = transaction_factors(tables)
     clock = StandingClock()
     strangers = Stage(tables, clock, 1)
     rows, whole = [], []
-    for turns in TURNS:
+    for turns in taking_turns:
         whole += [whole_run(Tables(tables.endpoint), turns, kind) for kind in LIMITS]
         stage = Stage(tables, clock, turns)
         for name in operations:
