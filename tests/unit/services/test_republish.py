@@ -459,8 +459,9 @@ def test_a_dry_run_counts_what_would_be_and_changes_nothing(house: House):
     assert len(done.refused) == len(answer.refused) == 2
 
 
-def test_a_dry_run_finds_what_a_publisher_started_before_it_died(
-    house: House, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("batch", [None, Batch(mode=BatchMode.BATCH, window_seconds=10)], ids=["", "batch"])
+def test_a_dry_run_finds_what_a_publisher_started_and_died(
+    house: House, monkeypatch: pytest.MonkeyPatch, batch: Batch | None
 ):
     register(house, "report", BUILT)
     settle(house, "r1")
@@ -468,6 +469,7 @@ def test_a_dry_run_finds_what_a_publisher_started_before_it_died(
         patched.setattr("baton.store.runs.RunStore.change", _unavailable)
         with pytest.raises(Unavailable):
             publish(house, "r1")
+    register(house, "report", BUILT, batch=batch)
     assert states_of(house, "r1") == {"report": "owed"}
     wish = Republish(namespace=NS, dry_run=True)
     assert house.container().republisher.run(wish, "r1") == Republished(runs=1, existing=1)

@@ -35,7 +35,7 @@ class Onlooker(Coalescer):
         triggered_by: TriggeredBy | None,
         traceparent: str | None,
     ) -> Joined:
-        """As if it had joined. Raises PayloadTooLarge."""
+        """As if it had joined. Raises PayloadTooLarge, and StartedAlone as joining would."""
         member = Member(
             namespace=namespace,
             subscriber=workflow.name,
@@ -45,7 +45,7 @@ class Onlooker(Coalescer):
             depth=depth,
         )
         check_member(member, batch)
-        return Joined("", "", fired=False)
+        return self.joined(namespace, event_id) or Joined("", "", fired=False)
 
 
 class Sleepers:
