@@ -131,19 +131,19 @@ DEEP = ("two live publishers", "a live publisher and the sweep", "a live publish
     "name", [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in PAIRS]
 )
 def test_two_that_publish_come_to_the_same_end_whoever_interrupts_whom(name: str, house: House) -> None:
-    assert explore(lambda: Meeting(PAIRS[name]), house, changes=1) >= 10
+    assert explore(lambda: Meeting(PAIRS[name]), house, changes=1) >= 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEEP)
 def test_two_that_publish_come_to_the_same_end_in_every_order(name: str, house: House) -> None:
-    assert explore(lambda: Meeting(PAIRS[name]), house, changes=2) > 40
+    assert explore(lambda: Meeting(PAIRS[name]), house, changes=2) > 20
 
 
 @pytest.mark.slow
 def test_all_that_publish_at_once_come_to_the_same_end_whoever_interrupts_whom(house: House) -> None:
     acts = {"one": live, "other": live, "sweep": sweep, "republish": republish}
-    assert explore(lambda: Meeting(acts), house, changes=1) > 100
+    assert explore(lambda: Meeting(acts), house, changes=1) > 50
 
 
 def test_who_holds_the_lease_is_waited_for_and_then_told_of(house: House) -> None:
