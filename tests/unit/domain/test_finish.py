@@ -139,9 +139,10 @@ def test_settling_writes_state_outcome_and_retention_at_once(status):
 
 
 def test_who_settles_waits_for_no_event_any_more():
-    waiting = run_in(State.SUSPENDED, wait=Wait(id="w1", event="news"))
+    wait = Wait(id="w1", event="news")
+    waiting = run_in(State.SUSPENDED, wait=wait)
     step = settled(waiting, DONE)
-    assert step.also == (DropWaiter(waiter_on_event(waiting, waiting.wait)),)
+    assert step.also == (DropWaiter(waiter_on_event(waiting, wait)),)
     assert step.run.wait is None
     assert settled(run_in(State.SUSPENDED, wait=Wait(id="w1", until=NOW)), DONE).also == ()
 

@@ -196,6 +196,7 @@ def test_an_item_that_owes_again_keeps_the_run_again():
 def failed_and_resumed():
     failed = settled(outcome=Outcome(status=State.FAILED, resumable=True)).run
     step = decide_resume(failed, force=False, key=None, rev="rev3", now=NOW + 50)
+    assert step is not None
     (keep,) = step.also
     return failed, step.run, keep.apart
 

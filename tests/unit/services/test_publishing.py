@@ -204,7 +204,8 @@ def test_reserved_workflows_start_nobody(house: House):
 def test_a_publisher_that_finds_another_life_of_the_id_leaves_its_ending_to_others(house: House):
     register(house, "report", BUILT)
     settle(house, "r1")
-    slow, overtaken = house.container(), []
+    slow = house.container()
+    overtaken: list[str] = []
 
     def overtake(operation: str, request: dict[str, Any]) -> None:
         if operation == "UpdateItem" and not overtaken:
@@ -356,7 +357,8 @@ def test_a_subscriber_that_comes_back_while_it_is_looked_for_is_no_orphan(house:
     settle(house, "r1")
     house.clock.advance(2 * HOUR)
     house.container().workflows.delete(NS, "report")
-    publisher, back = house.container(), []
+    publisher = house.container()
+    back: list[str] = []
 
     def come_back(operation: str, request: dict[str, Any]) -> None:
         if operation == "GetItem" and request["TableName"] == house.settings.catalog_table and not back:
