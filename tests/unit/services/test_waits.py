@@ -74,14 +74,16 @@ def test_who_is_in_trouble_is_woken_by_the_next_publisher_and_the_others_at_once
     assert row(runtime, "target").expires_at is not None
 
 
-def test_a_left_over_is_dropped_by_whoever_finds_it(runtime: Runtime, house: House):
+def test_who_settles_waits_for_no_event_any_more_and_a_left_over_at_a_run_is_dropped_by_whoever_finds_it(
+    runtime: Runtime, house: House
+):
     for run_id in ("target", "one", "two"):
         start(runtime, run_id=run_id)
     suspend(runtime, "one", run_id="target")
     suspend(runtime, "two", event=EVENT)
     for run_id in ("one", "two"):
         finish(runtime, run_id)
-    assert sorted(waiters(house)) == ["one", "two"]
+    assert waiters(house) == ["one"]
     finish(runtime, "target")
     runtime.publisher.publish(NS, "target")
     assert post(runtime).kept
