@@ -89,10 +89,13 @@ def test_a_fault_of_ours_is_logged_and_told_to_no_one(api: Lambdas, row: Any, lo
         "startRun": {"workflow": "w"},
         "finishRun": {"status": "failed"},
         "appendToStream": {"type": "x"},
+        "suspendRun": {"event": "news"},
+        "republish": {"workflow": "w"},
     }
+    path = row.path.replace("{id}", "r").replace("{name}", "n")
     connection = api.runtime.dynamo.connection
     with patch.object(connection, "dispatch", fault), patch.object(connection, "query", fault):
-        answer = api.call(row.method, row.path.replace("{id}", "r"), bodies.get(row.id))
+        answer = api.call(row.method, path, bodies.get(row.id))
     assert answer.status == 500
     assert b"secret" not in answer.body
     [line] = [json.loads(line) for line in logged.getvalue().splitlines()]
@@ -108,7 +111,7 @@ def test_a_busy_store_is_503_with_the_time_to_come_again(api: Lambdas):
         raise errors.Unavailable("the store is busy")
 
     with patch.object(api.runtime.dynamo, "call", busy):
-        answer = api.call("GET", "/v1/runs/some-run")
+        answer = api.call("POST", "/v1/runs/some-run/cancel")
     assert answer.slug == "unavailable"
     assert int(answer.headers["retry-after"]) >= 1
     assert answer.json["retryable"] is True

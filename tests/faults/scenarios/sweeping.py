@@ -11,11 +11,17 @@ from tests.faults import asking, invariants
 from tests.faults.crash import Scenario
 from tests.faults.world import Container, World
 
+PUT_OFF_SECONDS = 5
+
 
 class _Sweep(Scenario):
     at_once = False
+    swept = False
 
     def act(self, container: Container) -> Any:
+        if self.swept:
+            self.world.clock.advance(PUT_OFF_SECONDS)  # what failed has gone to the back
+        self.swept = True
         return container.runtime.sweep.run()
 
 
