@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -105,7 +106,11 @@ def _bus(settings: Settings) -> str:
     if "AWS_ENDPOINT_URL" in os.environ:  # which is DynamoDB's: the functions' own client must not go there
         os.environ["AWS_ENDPOINT_URL_EVENTBRIDGE"] = home
     name = f"{settings.runs_table}-{BUS}"
-    client_of("events", settings.region, home).create_event_bus(Name=name)
+    client = client_of("events", settings.region, home)
+    with suppress(
+        client.exceptions.ResourceAlreadyExistsException
+    ):
+        client.create_event_bus(Name=name)
     return name
 
 
