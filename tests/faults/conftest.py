@@ -11,6 +11,46 @@ import pytest
 from tests.faults.world import House, World, moto_house
 
 
+LONG = frozenset(
+    {
+        "heal for the last time",
+        "heal page by page",
+        "heal what an earlier attempt did not know of",
+        "move who waited along",
+        "move who waited along to what is over",
+        "one event posted twice",
+        "publish to three",
+        "publishing, resume of what it wakes by",
+        "republish a stretch of time at once",
+        "republish a stretch of time, run by run",
+        "sweep an attempt that was waited for and resumed",
+        "sweep an event whose poster died",
+        "sweep a settled run that is waited for",
+        "sweep what is owed by several",
+        "sweep what more are owed than a row holds",
+        "the time, twice",
+        "two publishers of what went on as new",
+        "wait, going on as new",
+        "wait, post, post of another",
+        "wait, settle, another's publishing",
+        "wait, wait, post",
+        "wake who waited for an attempt that was resumed",
+        "wake who waited for a run, their inputs in the log",
+        "wake, finish",
+        "wake, finish, cancel",
+    }
+)
+"""Scenarios and meetings that take more than a few seconds: they are part of the proof."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the long ones out of the fast tests."""
+    for item in items:
+        spec = getattr(item, "callspec", None)
+        if spec is not None and spec.params.get("name") in LONG:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def house() -> Iterator[House]:
     """Tables on moto, shared by all worlds of this process: one at a time."""
