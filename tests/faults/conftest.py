@@ -10,7 +10,6 @@ import pytest
 
 from tests.faults.world import House, World, moto_house
 
-
 LONG = frozenset(
     {
         "heal for the last time",
