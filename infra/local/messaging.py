@@ -107,9 +107,7 @@ def _bus(settings: Settings) -> str:
         os.environ["AWS_ENDPOINT_URL_EVENTBRIDGE"] = home
     name = f"{settings.runs_table}-{BUS}"
     client = client_of("events", settings.region, home)
-    with suppress(
-        client.exceptions.ResourceAlreadyExistsException
-    ):
+    with suppress(client.exceptions.ResourceAlreadyExistsException):
         client.create_event_bus(Name=name)
     return name
 

@@ -153,3 +153,35 @@ def test_what_a_wait_asks_of_the_store(runtime: Runtime, house: House):
     with calls_of(runtime) as calls:
         suspend(runtime, "three", event=EVENT)
     assert names_of(calls) == ["GetItem", "TransactWriteItems", "Query"]
+
+
+def test_the_ending_that_a_run_waited_for_wakes_it_though_a_later_one_is_published_first(runtime: Runtime):
+    for run_id in ("target", "waiting"):
+        start(runtime, run_id=run_id)
+    suspend(runtime, "waiting", run_id="target")
+    finish(runtime, "target", State.FAILED, resumable=True)
+    runtime.control.resume(NS, "target", force=False, key=None)
+    finish(runtime, "target", attempt=2)
+    runtime.publisher.publish(NS, "target", 2)
+    assert row(runtime, "waiting").state is State.SUSPENDED
+    runtime.publisher.publish(NS, "target", 1)
+    woken = replay(runtime, "waiting")[-1]
+    assert woken.type == "woken"
+    assert b'"run_state":"failed"' in bytes(woken.data)
+
+
+def test_more_than_one_publisher_wakes_are_left_to_the_next(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(waits, "MOST_AT_ONCE", 2)
+    start(runtime, run_id="target")
+    for number in range(3):
+        start(runtime, run_id=f"r{number}")
+        suspend(runtime, f"r{number}", run_id="target")
+    finish(runtime, "target")
+    runtime.publisher.publish(NS, "target")
+    assert sorted(row(runtime, f"r{number}").state for number in range(3))[-1] is State.SUSPENDED
+    assert row(runtime, "target").due_at is not None
+    runtime.publisher.publish(NS, "target")
+    assert {row(runtime, f"r{number}").state for number in range(3)} == {State.RUNNING}
+    assert not row(runtime, "target").kept

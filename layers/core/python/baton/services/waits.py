@@ -106,8 +106,8 @@ class Waits:
         done, tried = True, 0
         try:
             for waiter in self._context.waiters.of_run(settled.namespace, settled.run.id):
-                if waiter.birth != settled.run.birth or (waiter.attempt or 0) > settled.attempt:
-                    continue  # it waits for a later attempt, which has a marker of its own
+                if waiter.birth != settled.run.birth or not self._wakes(settled, waiter):
+                    continue
                 if tried == MOST_AT_ONCE:
                     return False
                 tried += 1
@@ -116,6 +116,15 @@ class Waits:
             logger.warning("who waits can't be read", run=settled.run.id, reason=trouble.detail)
             return False
         return done
+
+    def _wakes(self, settled: Settled, waiter: Waiter) -> bool:
+        """Whether this ending is the one that a waiter waits for: the first that settled from the attempt on
+        at which it came. One that settled before this and has not woken it yet has a marker of its own."""
+        came_at = waiter.attempt or 0
+        if came_at >= settled.attempt:
+            return came_at == settled.attempt
+        earlier = self._context.runs.settled(settled.namespace, settled.run.id, came_at)
+        return earlier is None or earlier.settlement.waiters == 0
 
     def wake_by(self, posted: Posted) -> tuple[bool, int]:
         """Wake everyone that waits for an event now: whether all that were there are awake, and how many
