@@ -263,12 +263,15 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
 }
 
 
+DEEP = ("wait, settle", "wait, post", "two publishers")
+
+
 @pytest.mark.parametrize("name", MEETINGS)
 def test_in_whatever_order_their_calls_meet_each_is_woken_once(name: str, house: House) -> None:
     explore(MEETINGS[name], house, changes=1)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MEETINGS)
+@pytest.mark.parametrize("name", DEEP)
 def test_in_whatever_order_they_change_turns_more_often_too(name: str, house: House) -> None:
-    explore(MEETINGS[name], house, changes=5 - len(MEETINGS[name]().acts))
+    explore(MEETINGS[name], house, changes=2)

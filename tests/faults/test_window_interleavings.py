@@ -109,13 +109,16 @@ FIRST = (
 )
 
 
+DEEP = ("batch, two that fill it", "debounce, one input twice")
+
+
 @pytest.mark.parametrize("name", FIRST)
 def test_in_whatever_order_their_calls_meet_every_input_is_in_one_run(name: str, house: House) -> None:
     explore(RUSHES[name], house, changes=1)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUSHES)
+@pytest.mark.parametrize("name", DEEP)
 def test_in_whatever_order_they_change_turns_more_often_too(name: str, house: House) -> None:
     explore(RUSHES[name], house, changes=2)
 
