@@ -99,6 +99,7 @@ class Dynamo:
         self._rng = rng
         self._described: set[str] = set()
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="dynamo")
+        self._aside = ThreadPoolExecutor(max_workers=2, thread_name_prefix="dynamo-aside")
 
     def connect(self) -> None:
         """Make the client now. Left to the first request it takes that one's time: at a container's start
@@ -124,7 +125,7 @@ class Dynamo:
 
     def begin(self, call: Callable[[], A]) -> Future[A]:
         """The call, under way beside the caller's own."""
-        return self._pool.submit(call)
+        return self._aside.submit(call)
 
     def pause(self) -> None:
         """Stand back a little before asking for what a batch left over."""
