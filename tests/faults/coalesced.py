@@ -8,9 +8,10 @@ from collections.abc import Iterable, Set
 
 import msgspec
 
-from baton.domain.catalog import Batch, BatchMode, Workflow
+from baton.domain.catalog import Batch, BatchMode
 from baton.domain.payload import canonical, parse
 from baton.domain.run import Run, TriggeredBy
+from baton.domain.starting import HandOff
 from baton.services.coalescing import Joined
 from tests.faults import invariants, windows
 from tests.faults.windows import Windows, tend
@@ -24,28 +25,21 @@ BATCH = Batch(mode=BatchMode.BATCH, window_seconds=10)
 DEBOUNCE = Batch(mode=BatchMode.DEBOUNCE, window_seconds=10)
 
 
-def subscriber(batch: Batch) -> Workflow:
-    return Workflow(
-        namespace=NAMESPACE, name=SUBSCRIBER, batch=batch, max_attempts=2, created_at=0, updated_at=0, rev="r"
-    )
-
-
 def join(
     container: Container, mark: int, batch: Batch = BATCH, *, key: bytes | None = None, size: int = 40
 ) -> Joined:
     """Hand in the input ``mark``, of about ``size`` bytes that hardly compress."""
     noise = random.Random(mark).randbytes(size * 3 // 4)
-    return container.runtime.coalescer.join(
-        NAMESPACE,
-        subscriber(batch),
-        batch,
-        key=key,
-        event_id=f"event {mark}",
-        input_=canonical({"mark": mark, "text": base64.b64encode(noise).decode()}),
+    wish = HandOff(
+        namespace=NAMESPACE,
+        workflow=SUBSCRIBER,
+        run_id=f"event {mark}",
+        input=canonical({"mark": mark, "text": base64.b64encode(noise).decode()}),
         depth=1,
         triggered_by=TriggeredBy(f"run {mark}", "build", "run.completed:build", 1),
-        traceparent=None,
+        max_attempts=2,
     )
+    return container.runtime.coalescer.join(wish, batch, key)
 
 
 def note(container: Container) -> None:

@@ -15,17 +15,18 @@ from baton.domain.coalescing import (
     Fire,
     FireFirst,
     Join,
-    Member,
     PutOff,
     Window,
-    check_member,
+    check_alone,
     decide_fire,
     decide_join,
     hand_off,
+    key_mark,
 )
 from baton.domain.names import id_from_window
 from baton.domain.payload import KB, MAX_HANDOFF_INPUT, canonical, parse
 from baton.domain.run import TriggeredBy
+from baton.domain.starting import HandOff
 from baton.errors import PayloadTooLarge
 
 T0 = 1_000_000
@@ -34,23 +35,28 @@ BATCH = Batch(mode=BatchMode.BATCH, window_seconds=10, max_size=3, max_wait_seco
 FIRST, SECOND = (TriggeredBy(run_id, "build", "run.completed:build", 1) for run_id in ("a", "b"))
 
 
-def a_member(input_: bytes = b"1", **given: Any) -> Member:
-    wish = {"namespace": "default", "subscriber": "report", "key": None, "event_id": "e1", "depth": 1}
-    return Member(**{**wish, "input": input_, **given})
+def a_wish(input_: bytes = b"1", **given: Any) -> HandOff:
+    wish = {"namespace": "default", "workflow": "report", "run_id": "e1", "depth": 1, "triggered_by": None}
+    return HandOff(**{**wish, "input": input_, **given})
 
 
-def decided(window: Window | None, member: Member, batch: Batch, now: int = T0) -> Join | FireFirst:
-    return decide_join(window, member, batch, now=now, window_id="w1", rev=f"rev at {now}")
+def decided(
+    window: Window | None, wish: HandOff, batch: Batch, now: int = T0, key: bytes | None = None
+) -> Join | FireFirst:
+    mark = key_mark(key)
+    return decide_join(window, wish, batch, mark=mark, now=now, window_id="w1", rev=f"rev at {now}")
 
 
-def joined(window: Window | None, member: Member, batch: Batch, now: int = T0) -> Window:
-    join = decided(window, member, batch, now)
+def joined(
+    window: Window | None, wish: HandOff, batch: Batch, now: int = T0, key: bytes | None = None
+) -> Window:
+    join = decided(window, wish, batch, now, key)
     assert isinstance(join, Join)
     return join.window
 
 
-def opened(batch: Batch, input_: bytes = b"1", **given: Any) -> Window:
-    return joined(None, a_member(input_, **given), batch)
+def opened(batch: Batch, input_: bytes = b"1", *, key: bytes | None = None, **given: Any) -> Window:
+    return joined(None, a_wish(input_, **given), batch, key=key)
 
 
 # Joining
@@ -61,11 +67,11 @@ def test_the_first_input_opens_a_window_under_the_id_at_hand():
     assert (window.id, window.rev, window.mode) == ("w1", f"rev at {T0}", BatchMode.BATCH)
     assert (window.count, window.bytes) == (1, 4)
     assert (window.opened_at, window.last_at) == (T0, T0)
-    assert window.key_mark == a_member(key=b'"k"').key_mark
+    assert window.key_mark == key_mark(b'"k"')
 
 
 def test_the_next_input_joins_it_and_takes_the_next_place():
-    join = decided(opened(BATCH), a_member(b"22"), BATCH, T0 + 1)
+    join = decided(opened(BATCH), a_wish(b"22"), BATCH, T0 + 1)
     assert isinstance(join, Join)
     assert (join.place, join.full) == (1, False)
     assert (join.window.id, join.window.count, join.window.bytes) == ("w1", 2, 3)
@@ -73,7 +79,7 @@ def test_the_next_input_joins_it_and_takes_the_next_place():
 
 
 def test_a_debounced_input_takes_the_place_of_the_one_before():
-    join = decided(opened(DEBOUNCE, b"11111"), a_member(b"22"), DEBOUNCE, T0 + 1)
+    join = decided(opened(DEBOUNCE, b"11111"), a_wish(b"22"), DEBOUNCE, T0 + 1)
     assert isinstance(join, Join)
     assert (join.place, join.full) == (0, False)
     assert (join.window.count, join.window.bytes, join.window.kept) == (2, 2, 1)
@@ -81,12 +87,12 @@ def test_a_debounced_input_takes_the_place_of_the_one_before():
 
 def test_no_key_and_the_key_null_are_two_windows():
     keys = [None, b"null", b'""', b"0"]
-    assert len({a_member(key=key).key_mark for key in keys}) == len(keys)
+    assert len({key_mark(key) for key in keys}) == len(keys)
 
 
 def test_the_run_is_for_the_last_ones_cause_and_as_deep_as_the_deepest():
     window = opened(BATCH, depth=7, triggered_by=FIRST, traceparent="t1", max_attempts=1)
-    late = a_member(depth=2, triggered_by=SECOND, traceparent="t2", inactivity_timeout_seconds=5)
+    late = a_wish(depth=2, triggered_by=SECOND, traceparent="t2", inactivity_timeout_seconds=5)
     wish = hand_off(joined(window, late, BATCH), [b"1", b"1"])
     assert (wish.depth, wish.triggered_by, wish.traceparent) == (7, SECOND, "t2")
     assert (wish.max_attempts, wish.inactivity_timeout_seconds) == (None, 5)
@@ -99,18 +105,18 @@ def test_a_batch_ends_a_window_after_it_opened_whatever_joins():
     window = opened(BATCH)
     for now in (T0 + 4000, T0 + 9999):
         assert window.fires_at == T0 + 10_000
-        window = joined(window, a_member(), BATCH, now)
+        window = joined(window, a_wish(), BATCH, now)
 
 
 def test_a_debounced_window_ends_once_it_is_quiet_for_that_long():
-    window = joined(opened(DEBOUNCE), a_member(), DEBOUNCE, T0 + 4000)
+    window = joined(opened(DEBOUNCE), a_wish(), DEBOUNCE, T0 + 4000)
     assert window.fires_at == T0 + 14_000
 
 
 def test_it_ends_at_the_latest_when_the_longest_wait_is_over():
     window = opened(DEBOUNCE)
     for now in range(T0 + 9000, T0 + 60_000, 9000):
-        window = joined(window, a_member(), DEBOUNCE, now)
+        window = joined(window, a_wish(), DEBOUNCE, now)
     assert window.fires_at == window.latest_at == T0 + 60_000
     impatient = replace(BATCH, max_wait_seconds=4)
     assert opened(impatient).fires_at == T0 + 4000
@@ -123,13 +129,13 @@ def test_a_wait_that_nobody_named_is_that_of_ten_windows():
 @pytest.mark.parametrize("batch", [DEBOUNCE, BATCH], ids=["debounce", "batch"])
 def test_what_is_over_lets_nobody_in_though_no_sweep_has_come(batch: Batch):
     window = opened(batch)
-    assert isinstance(decided(window, a_member(), batch, window.fires_at - 1), Join)
-    assert decided(window, a_member(), batch, window.fires_at) == FireFirst()
+    assert isinstance(decided(window, a_wish(), batch, window.fires_at - 1), Join)
+    assert decided(window, a_wish(), batch, window.fires_at) == FireFirst()
 
 
 def test_the_input_that_fills_it_ends_it():
-    window = joined(opened(BATCH), a_member(), BATCH, T0 + 1)
-    join = decided(window, a_member(), BATCH, T0 + 2)
+    window = joined(opened(BATCH), a_wish(), BATCH, T0 + 1)
+    join = decided(window, a_wish(), BATCH, T0 + 2)
     assert isinstance(join, Join)
     assert join.full
     assert (join.window.fires_at, join.window.due_at) == (T0 + 2, T0 + 2)
@@ -137,24 +143,24 @@ def test_the_input_that_fills_it_ends_it():
 
 def test_a_full_window_lets_nobody_in_by_a_clock_that_is_behind():
     window = opened(replace(BATCH, max_size=1))
-    assert decided(window, a_member(), replace(BATCH, max_size=1), T0 - 5000) == FireFirst()
+    assert decided(window, a_wish(), replace(BATCH, max_size=1), T0 - 5000) == FireFirst()
 
 
 def test_a_clock_that_is_behind_makes_no_quiet_window_older():
-    window = joined(opened(DEBOUNCE), a_member(), DEBOUNCE, T0 - 5000)
+    window = joined(opened(DEBOUNCE), a_wish(), DEBOUNCE, T0 - 5000)
     assert (window.last_at, window.fires_at) == (T0, T0 + 10_000)
 
 
 def test_other_settings_hold_from_the_next_input_on():
-    sooner = joined(opened(BATCH), a_member(), replace(BATCH, window_seconds=2), T0 + 1000)
+    sooner = joined(opened(BATCH), a_wish(), replace(BATCH, window_seconds=2), T0 + 1000)
     assert (sooner.fires_at, sooner.due_at) == (T0 + 2000, T0 + 2000)
-    smaller = decided(opened(BATCH), a_member(), replace(BATCH, max_size=1), T0 + 1)
+    smaller = decided(opened(BATCH), a_wish(), replace(BATCH, max_size=1), T0 + 1)
     assert smaller == FireFirst()
 
 
 def test_another_mode_begins_with_another_window():
-    assert decided(opened(BATCH), a_member(), DEBOUNCE, T0 + 1) == FireFirst()
-    assert decided(opened(DEBOUNCE), a_member(), BATCH, T0 + 1) == FireFirst()
+    assert decided(opened(BATCH), a_wish(), DEBOUNCE, T0 + 1) == FireFirst()
+    assert decided(opened(DEBOUNCE), a_wish(), BATCH, T0 + 1) == FireFirst()
 
 
 # Sizes
@@ -163,20 +169,20 @@ def test_another_mode_begins_with_another_window():
 def test_at_200_kb_a_window_is_full_and_not_before():
     almost = opened(BATCH, bytes(MAX_WINDOW - 2))
     assert almost.fires_at == T0 + 10_000
-    join = decided(almost, a_member(b"11"), BATCH)
+    join = decided(almost, a_wish(b"11"), BATCH)
     assert isinstance(join, Join)
     assert join.full
-    below = decided(almost, a_member(b"1"), BATCH)
+    below = decided(almost, a_wish(b"1"), BATCH)
     assert isinstance(below, Join)
     assert not below.full
 
 
 def test_an_input_that_would_take_it_over_200_kb_fires_it_first():
-    assert decided(opened(BATCH, bytes(MAX_WINDOW - 2)), a_member(b"111"), BATCH) == FireFirst()
+    assert decided(opened(BATCH, bytes(MAX_WINDOW - 2)), a_wish(b"111"), BATCH) == FireFirst()
 
 
 def test_one_input_alone_may_be_larger_and_fills_its_window():
-    join = decided(None, a_member(bytes(MAX_WINDOW + 1)), BATCH)
+    join = decided(None, a_wish(bytes(MAX_WINDOW + 1)), BATCH)
     assert isinstance(join, Join)
     assert join.full
 
@@ -184,16 +190,16 @@ def test_one_input_alone_may_be_larger_and_fills_its_window():
 def test_a_debounced_window_has_no_size_but_its_last_inputs():
     window = opened(DEBOUNCE, bytes(300 * KB))
     for _ in range(200):
-        window = joined(window, a_member(bytes(300 * KB)), DEBOUNCE)
+        window = joined(window, a_wish(bytes(300 * KB)), DEBOUNCE)
     assert (window.bytes, window.fires_at) == (300 * KB, T0 + 10_000)
 
 
 @pytest.mark.parametrize("batch", [DEBOUNCE, BATCH], ids=["debounce", "batch"])
 def test_an_input_that_could_be_no_runs_even_alone_is_refused(batch: Batch):
     alone = MAX_HANDOFF_INPUT - (len(b'{"events":[]}') if batch is BATCH else 0)
-    check_member(a_member(bytes(alone)), batch)
+    check_alone(a_wish(bytes(alone)), batch)
     with pytest.raises(PayloadTooLarge):
-        check_member(a_member(bytes(alone + 1)), batch)
+        check_alone(a_wish(bytes(alone + 1)), batch)
 
 
 @given(st.lists(st.integers(1, 320 * KB - 13), min_size=1, max_size=30), st.integers(1, 10))
@@ -201,9 +207,9 @@ def test_whatever_comes_every_windows_input_is_one_that_a_run_may_have(sizes: li
     batch, window = replace(BATCH, max_size=max_size), None
     taken: list[list[int]] = []
     for size in sizes:
-        join = decided(window, a_member(bytes(size)), batch)
+        join = decided(window, a_wish(bytes(size)), batch)
         if isinstance(join, FireFirst):
-            window, join = None, decided(None, a_member(bytes(size)), batch)
+            window, join = None, decided(None, a_wish(bytes(size)), batch)
         assert isinstance(join, Join)
         taken = taken if window else [*taken, []]
         taken[-1].append(size)
@@ -221,28 +227,28 @@ def test_whatever_comes_every_windows_input_is_one_that_a_run_may_have(sizes: li
 
 def test_a_join_leaves_the_due_time_alone_unless_it_must_become_earlier():
     window = opened(DEBOUNCE)
-    later = joined(window, a_member(), DEBOUNCE, T0 + 4000)
+    later = joined(window, a_wish(), DEBOUNCE, T0 + 4000)
     assert later.due_at == window.due_at == T0 + 10_000
     assert later.fires_at == T0 + 14_000
-    sooner = joined(later, a_member(), replace(DEBOUNCE, window_seconds=1), T0 + 5000)
+    sooner = joined(later, a_wish(), replace(DEBOUNCE, window_seconds=1), T0 + 5000)
     assert sooner.due_at == sooner.fires_at == T0 + 6000
 
 
 def test_who_comes_early_moves_the_due_time_and_nothing_else():
-    window = joined(opened(DEBOUNCE), a_member(), DEBOUNCE, T0 + 4000)
+    window = joined(opened(DEBOUNCE), a_wish(), DEBOUNCE, T0 + 4000)
     assert decide_fire(window, now=T0 + 9999, rev="rev2") is None
     put_off = decide_fire(window, now=T0 + 10_000, rev="rev2")
     assert put_off == PutOff(replace(window, rev="rev2", due_at=T0 + 14_000))
 
 
 def test_a_window_is_fired_to_the_millisecond():
-    window = replace(joined(opened(DEBOUNCE), a_member(), DEBOUNCE, T0 + 4000), due_at=T0)
+    window = replace(joined(opened(DEBOUNCE), a_wish(), DEBOUNCE, T0 + 4000), due_at=T0)
     assert isinstance(decide_fire(window, now=T0 + 13_999, rev="rev2"), PutOff)
     assert decide_fire(window, now=T0 + 14_000, rev="rev2") == Fire()
 
 
 def test_what_joined_is_remembered_as_long_as_a_run_may_owe_it():
-    window = joined(opened(DEBOUNCE), a_member(), DEBOUNCE, T0 + 4000)
+    window = joined(opened(DEBOUNCE), a_wish(), DEBOUNCE, T0 + 4000)
     assert window.remembered_until(100) == window.latest_at + 100_000
 
 

@@ -14,6 +14,7 @@ from baton.bootstrap import Runtime
 from baton.domain.catalog import Batch, BatchMode, Workflow
 from baton.domain.payload import KB, MAX_HANDOFF_INPUT
 from baton.domain.run import Run, TriggeredBy
+from baton.domain.starting import HandOff
 from baton.domain.states import Mode, State
 from baton.errors import PayloadTooLarge, Unavailable
 from baton.outbound.timers import Timers
@@ -37,9 +38,17 @@ REPORT = Workflow(
 
 
 def join(runtime: Runtime, event_id: str, input_: bytes = b"1", batch: Batch = BATCH, **given: Any) -> Joined:
-    wish: dict[str, Any] = {"key": None, "depth": 3, "triggered_by": CAUSE, "traceparent": None, **given}
-    namespace, workflow = wish.pop("namespace", NS), wish.pop("workflow", REPORT)
-    return runtime.coalescer.join(namespace, workflow, batch, event_id=event_id, input_=input_, **wish)
+    key, workflow = given.pop("key", None), given.pop("workflow", REPORT)
+    wish = {"namespace": NS, "depth": 3, "triggered_by": CAUSE, **given}
+    of_its_own = HandOff(
+        workflow=workflow.name,
+        run_id=event_id,
+        input=input_,
+        inactivity_timeout_seconds=workflow.inactivity_timeout_seconds,
+        max_attempts=workflow.max_attempts,
+        **wish,
+    )
+    return runtime.coalescer.join(of_its_own, batch, key)
 
 
 def sweep(house: House) -> Swept:

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from baton.domain.catalog import BatchMode
-from baton.domain.coalescing import Member, Window
+from baton.domain.coalescing import Window
 from baton.domain.run import Run, TriggeredBy
-from baton.domain.starting import Alias
+from baton.domain.starting import Alias, HandOff
 from baton.store.dynamo import Dynamo
 from baton.store.runs import Creation, RunStore
 from baton.store.windows import ALONG, OPEN, SPENT, Joined, StartedAlone, WindowStore, header_key
@@ -47,9 +47,9 @@ def a_window(**given: Any) -> Window:
     return Window(**{**wish, **given})
 
 
-def a_member(event_id: str, input_: bytes = b"1") -> Member:
-    return Member(
-        namespace="default", subscriber="report", key=None, event_id=event_id, input=input_, depth=1
+def a_wish(event_id: str, input_: bytes = b"1") -> HandOff:
+    return HandOff(
+        namespace="default", workflow="report", run_id=event_id, input=input_, triggered_by=None, depth=1
     )
 
 
@@ -57,7 +57,7 @@ def join(
     windows: WindowStore, before: Window | None, after: Window, event_id: str, input_: bytes = b"1"
 ) -> Joined | None:
     place = 0 if before is None else before.kept
-    return windows.join(before, after, a_member(event_id, input_), place, forget_at=FORGET_AT)
+    return windows.join(before, after, a_wish(event_id, input_), place, forget_at=FORGET_AT)
 
 
 def of(window: Window) -> Joined:
@@ -120,8 +120,8 @@ def test_ones_own_join_found_standing_is_success_also_after_the_window_went_on(w
 
 def test_a_payload_that_is_debounced_takes_the_place_of_the_one_before(windows: WindowStore):
     first, second = (replace(each, mode=BatchMode.DEBOUNCE) for each in (FIRST, SECOND))
-    windows.join(None, first, a_member("e1", b"1"), 0, forget_at=FORGET_AT)
-    windows.join(first, second, a_member("e2", b"2"), 0, forget_at=FORGET_AT)
+    windows.join(None, first, a_wish("e1", b"1"), 0, forget_at=FORGET_AT)
+    windows.join(first, second, a_wish("e2", b"2"), 0, forget_at=FORGET_AT)
     assert windows.payloads(second) == [b"2"]
 
 
@@ -232,7 +232,7 @@ def test_a_header_costs_one_unit_and_nothing_of_a_window_is_in_an_index_but_what
 ):
     long = TriggeredBy("r" * 128, "w" * 128, "run.completed:" + "w" * 128, 1)
     window = a_window(subscriber="s" * 128, namespace="n" * 63, triggered_by=long, traceparent="t" * 55)
-    windows.join(None, window, a_member("e1"), 0, forget_at=FORGET_AT)
+    windows.join(None, window, a_wish("e1"), 0, forget_at=FORGET_AT)
     indexed = {"dk", "lk", "ck", "ek", "qk"}
     for raw in house.rows():
         assert item_size(raw) <= 1024

@@ -18,31 +18,6 @@ MAX_WINDOW = 200 * KB
 """Payloads of one batch. One input alone may be larger."""
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """An input on its way into a window.
-
-    ``key`` is what the batch's key gave for it, as canonical JSON (None: the batch has no key). ``event_id``
-    is the same however often the input is delivered. ``input`` is canonical JSON. The rest is for the run
-    that the window becomes.
-    """
-
-    namespace: str
-    subscriber: str
-    key: bytes | None
-    event_id: str
-    input: bytes
-    depth: int
-    triggered_by: TriggeredBy | None = None
-    traceparent: str | None = None
-    inactivity_timeout_seconds: float | None = None
-    max_attempts: int | None = None
-
-    @property
-    def key_mark(self) -> str:
-        """What tells the windows of one key from those of another; JSON is never empty, so no key is none."""
-        return digest(self.key or b"")
-
-
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """An open window: the header of what one subscriber is to get at once.
 
@@ -109,35 +84,49 @@ class PutOff(msgspec.Struct, frozen=True):
     window: Window
 
 
-def check_member(member: Member, batch: Batch) -> None:
-    """Raise PayloadTooLarge when ``member`` could not be a run's input even alone."""
-    check_size("input", len(_gathered(batch.mode, [member.input])), MAX_HANDOFF_INPUT)
+def key_mark(key: bytes | None) -> str:
+    """What tells the windows of one key from those of another. ``key`` is what the batch's key gave for an
+    input, as canonical JSON, which is never empty; None: the batch has no key."""
+    return digest(key or b"")
+
+
+def check_alone(wish: HandOff, batch: Batch) -> None:
+    """Raise PayloadTooLarge when an input could not be a run's even alone in its window."""
+    check_size("input", len(_gathered(batch.mode, [wish.input])), MAX_HANDOFF_INPUT)
 
 
 def decide_join(
-    window: Window | None, member: Member, batch: Batch, *, now: Millis, window_id: str, rev: str
+    window: Window | None,
+    wish: HandOff,
+    batch: Batch,
+    *,
+    mark: str,
+    now: Millis,
+    window_id: str,
+    rev: str,
 ) -> Join | FireFirst:
-    """Whether ``member`` joins ``window``, or with none opens one under ``window_id``.
+    """Whether an input joins ``window``, or with none opens one under ``window_id``. ``wish`` is the run that
+    it would have of its own, ``mark`` that of its key.
 
     What is over lets nobody in, though no sweep has come yet: else a subscriber whose inputs never pause
     could wait for its run beyond any limit.
     """
     if window is None:
-        window = _opened(member, batch, now, window_id)
-    elif window.mode is not batch.mode or window.fires_at <= now or not _fits(window, member, batch):
+        window = _opened(wish, batch, mark, now, window_id)
+    elif window.mode is not batch.mode or window.fires_at <= now or not _fits(window, wish, batch):
         return FireFirst()
-    size, batching = len(member.input), batch.mode is BatchMode.BATCH
+    size, batching = len(wish.input), batch.mode is BatchMode.BATCH
     joined = replace(
         window,
         rev=rev,
         count=window.count + 1,
         bytes=window.bytes + size if batching else size,
         last_at=max(window.last_at, now),
-        depth=max(window.depth, member.depth),
-        triggered_by=member.triggered_by,
-        traceparent=member.traceparent,
-        inactivity_timeout_seconds=member.inactivity_timeout_seconds,
-        max_attempts=member.max_attempts,
+        depth=max(window.depth, wish.depth),
+        triggered_by=wish.triggered_by,
+        traceparent=wish.traceparent,
+        inactivity_timeout_seconds=wish.inactivity_timeout_seconds,
+        max_attempts=wish.max_attempts,
     )
     full = _full(joined, batch)
     fires_at = now if full else _fires_at(joined, batch)
@@ -169,13 +158,13 @@ def hand_off(window: Window, payloads: Sequence[bytes]) -> HandOff:
     )
 
 
-def _opened(member: Member, batch: Batch, now: Millis, window_id: str) -> Window:
+def _opened(wish: HandOff, batch: Batch, mark: str, now: Millis, window_id: str) -> Window:
     """A window that nobody has joined yet."""
     latest_at = now + millis(batch.settled().max_wait_seconds)
     return Window(
-        namespace=member.namespace,
-        subscriber=member.subscriber,
-        key_mark=member.key_mark,
+        namespace=wish.namespace,
+        subscriber=wish.workflow,
+        key_mark=mark,
         id=window_id,
         rev="",
         mode=batch.mode,
@@ -186,7 +175,7 @@ def _opened(member: Member, batch: Batch, now: Millis, window_id: str) -> Window
         fires_at=latest_at,
         latest_at=latest_at,
         due_at=latest_at,
-        depth=member.depth,
+        depth=wish.depth,
     )
 
 
@@ -196,10 +185,10 @@ def _fires_at(window: Window, batch: Batch) -> Millis:
     return min(counted_from + millis(batch.window_seconds), window.latest_at)
 
 
-def _fits(window: Window, member: Member, batch: Batch) -> bool:
+def _fits(window: Window, wish: HandOff, batch: Batch) -> bool:
     if window.mode is not BatchMode.BATCH:
         return True
-    return window.count < batch.max_size and window.bytes + len(member.input) <= MAX_WINDOW
+    return window.count < batch.max_size and window.bytes + len(wish.input) <= MAX_WINDOW
 
 
 def _full(window: Window, batch: Batch) -> bool:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from baton.domain.catalog import Batch, Workflow
+from baton.domain.catalog import Batch
 from baton.domain.coalescing import (
     Fire,
     FireFirst,
     Join,
-    Member,
     Window,
-    check_member,
+    check_alone,
     decide_fire,
     decide_join,
     hand_off,
+    key_mark,
 )
 from baton.domain.names import id_from_window
-from baton.domain.run import TriggeredBy
-from baton.domain.starting import bear_handed
+from baton.domain.starting import HandOff, bear_handed
 from baton.errors import TryAgain, Unavailable
 from baton.observability import logger
 from baton.services.context import Context
@@ -60,64 +59,46 @@ class Coalescer:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def join(
-        self,
-        namespace: str,
-        workflow: Workflow,
-        batch: Batch,
-        *,
-        key: bytes | None,
-        event_id: str,
-        input_: bytes,
-        depth: int,
-        triggered_by: TriggeredBy | None,
-        traceparent: str | None,
-    ) -> Joined:
-        """Take an input into the subscriber's open window for ``key``, or open the next one.
+    def join(self, wish: HandOff, batch: Batch, key: bytes | None) -> Joined:
+        """Take the input of ``wish``, the run that it would have of its own, into the subscriber's open
+        window for ``key``, or open the next one.
 
-        Idempotent by ``event_id``: one that has joined before answers the window of the first time, and
-        changes nothing, also after that window was fired. It is the id of the run that the input would have
-        of its own. ``depth`` is that of the run it would start. Once this has answered the input is kept, and
-        its window due. Raises PayloadTooLarge, StartedAlone when it has a run of its own, and Unavailable
-        when the race for the window is lost for too long: the same again finds out (I9).
+        Idempotent by that run's id: an input that has joined before answers the window of the first time, and
+        changes nothing, also after that window was fired. Once this has answered the input is kept, and its
+        window due. Raises PayloadTooLarge, StartedAlone when it has a run of its own, and Unavailable when
+        the race for the window is lost for too long: the same again finds out (I9).
         """
-        member = Member(
-            namespace=namespace,
-            subscriber=workflow.name,
-            key=key,
-            event_id=event_id,
-            input=input_,
-            depth=depth,
-            triggered_by=triggered_by,
-            traceparent=traceparent,
-            inactivity_timeout_seconds=workflow.inactivity_timeout_seconds,
-            max_attempts=workflow.max_attempts,
-        )
-        check_member(member, batch)
-        context, windows = self._context, self._context.windows
+        check_alone(wish, batch)
+        context, windows, mark = self._context, self._context.windows, key_mark(key)
         for round_ in range(ROUNDS):
-            before = windows.open(namespace, workflow.name, member.key_mark)
+            before = windows.open(wish.namespace, wish.workflow, mark)
             decided = decide_join(
-                before, member, batch, now=context.clock.now(), window_id=context.birth(), rev=context.nonce()
+                before,
+                wish,
+                batch,
+                mark=mark,
+                now=context.clock.now(),
+                window_id=context.birth(),
+                rev=context.nonce(),
             )
             if isinstance(decided, FireFirst):
-                standing = windows.joined(namespace, event_id)
+                standing = windows.joined(wish.namespace, wish.run_id)
                 if standing is None and before is not None and self._fire(before):
                     continue
             else:
                 forget_at = decided.window.remembered_until(context.settings.retention_seconds)
-                standing = windows.join(before, decided.window, member, decided.place, forget_at=forget_at)
+                standing = windows.join(before, decided.window, wish, decided.place, forget_at=forget_at)
                 if standing is not None and standing.rev == decided.window.rev:
                     return self._taken(before, decided)
             if standing is not None:
-                return self._as_before(namespace, standing.window_id)
+                return self._as_before(wish.namespace, standing.window_id)
             context.stand_back(round_)
         raise Unavailable("the window changes faster than it can be joined")
 
-    def joined(self, namespace: str, event_id: str) -> Joined | None:
+    def joined(self, namespace: str, run_id: str) -> Joined | None:
         """What became of an input that may have joined: by a publisher who died before he could record it.
-        Raises StartedAlone."""
-        standing = self._context.windows.joined(namespace, event_id)
+        ``run_id`` is that of the run it would have of its own. Raises StartedAlone."""
+        standing = self._context.windows.joined(namespace, run_id)
         return None if standing is None else self._as_before(namespace, standing.window_id)
 
     def fire(self, key: str) -> Tended:

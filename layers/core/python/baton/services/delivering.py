@@ -136,17 +136,8 @@ class Deliverer:
         self, source: Source, workflow: Workflow, batch: Batch, input_: bytes, payload: Payload
     ) -> Outcome:
         try:
-            joined = self._coalescer.join(
-                source.namespace,
-                workflow,
-                batch,
-                key=None if batch.key is None else mapped(batch.key, payload.value),
-                event_id=source.started_id(workflow.name),
-                input_=input_,
-                depth=source.depth + 1,
-                triggered_by=source.trigger,
-                traceparent=source.traceparent,
-            )
+            key = None if batch.key is None else mapped(batch.key, payload.value)
+            joined = self._coalescer.join(self._wish(source, workflow.name, input_, workflow), batch, key)
         except StartedAlone:  # by a publisher to whom the subscriber was registered otherwise
             return self._found(source, workflow.name, self._standing(source, workflow.name))
         return self._coalesced(workflow.name, joined)

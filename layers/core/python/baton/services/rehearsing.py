@@ -3,10 +3,10 @@ tell what would come of it."""
 
 from __future__ import annotations
 
-from baton.domain.catalog import Batch, Workflow
-from baton.domain.coalescing import Member, check_member
+from baton.domain.catalog import Batch
+from baton.domain.coalescing import check_alone
 from baton.domain.handoff import Settled
-from baton.domain.run import TriggeredBy
+from baton.domain.starting import HandOff
 from baton.outbound.bus import Bus
 from baton.services.announcing import Announcer
 from baton.services.catalog import Catalog
@@ -22,30 +22,10 @@ from baton.store.rows import Shards
 class Onlooker(Coalescer):
     """Takes no input into any window."""
 
-    def join(
-        self,
-        namespace: str,
-        workflow: Workflow,
-        batch: Batch,
-        *,
-        key: bytes | None,
-        event_id: str,
-        input_: bytes,
-        depth: int,
-        triggered_by: TriggeredBy | None,
-        traceparent: str | None,
-    ) -> Joined:
+    def join(self, wish: HandOff, batch: Batch, key: bytes | None) -> Joined:
         """As if it had joined. Raises PayloadTooLarge, and StartedAlone as joining would."""
-        member = Member(
-            namespace=namespace,
-            subscriber=workflow.name,
-            key=key,
-            event_id=event_id,
-            input=input_,
-            depth=depth,
-        )
-        check_member(member, batch)
-        return self.joined(namespace, event_id) or Joined("", "", fired=False)
+        check_alone(wish, batch)
+        return self.joined(wish.namespace, wish.run_id) or Joined("", "", fired=False)
 
 
 class Sleepers:

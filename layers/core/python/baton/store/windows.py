@@ -23,8 +23,9 @@ from pynamodb.models import Model
 
 from baton.domain.catalog import BatchMode
 from baton.domain.clock import Millis
-from baton.domain.coalescing import Member, Window
+from baton.domain.coalescing import Window
 from baton.domain.run import TriggeredBy
+from baton.domain.starting import HandOff
 from baton.store.dynamo import Dynamo, Raw, Table, Write, changes
 from baton.store.log import deflate, inflate
 from baton.store.rows import ROW, JsonAttribute, due_shard, run_key, whole
@@ -127,26 +128,27 @@ class WindowStore:
         raw = self._table.get(key, OPEN, consistent=True)
         return None if raw is None else _window_of(HeaderItem.from_raw_data(raw))
 
-    def joined(self, namespace: str, event_id: str) -> Joined | None:
-        """The window that an input joined, open or fired; None: it joined none. Consistent. Raises
-        StartedAlone."""
-        raw = self._table.get(run_key(namespace, event_id), ROW, consistent=True)
+    def joined(self, namespace: str, run_id: str) -> Joined | None:
+        """The window that an input joined, open or fired; None: it joined none. ``run_id`` is that of the run
+        it would have of its own. Consistent. Raises StartedAlone."""
+        raw = self._table.get(run_key(namespace, run_id), ROW, consistent=True)
         return None if raw is None else _joined_of(raw)
 
     def join(
-        self, before: Window | None, after: Window, member: Member, place: int, *, forget_at: Millis
+        self, before: Window | None, after: Window, wish: HandOff, place: int, *, forget_at: Millis
     ) -> Joined | None:
-        """Take ``member`` into a window: the event, the header and the payload in one transaction.
+        """Take the input of ``wish`` into a window: that it joined, the header and the payload in one
+        transaction.
 
-        The event must not have joined before and the header must be the one that was read: an input joins
+        It must not have joined before and the header must be the one that was read: an input joins
         this window or opens the next one, whatever is fired meanwhile, and none counts twice. Gives what
-        stands there of the event now. When it had joined before, that is another's write, as its ``rev``
+        stands there of the input now. When it had joined before, that is another's write, as its ``rev``
         tells; our own, found standing, is this very one, its reply lost (I9). None when the header moved.
         Raises StartedAlone.
         """
         ours = Joined(after.id, after.key_mark, after.rev)
-        event = JoinedItem(
-            k=run_key(member.namespace, member.event_id),
+        input_ = JoinedItem(
+            k=run_key(wish.namespace, wish.run_id),
             s=ROW,
             rev=after.rev,
             birth=after.id,
@@ -155,10 +157,10 @@ class WindowStore:
             key_mark=after.key_mark,
             ttl=forget_at // 1000,
         )
-        body, codec = deflate(member.input)
+        body, codec = deflate(wish.input)
         payload = PayloadItem(k=_payloads_key(after), s=_place(place), body=body, codec=codec)
         clash = self._dynamo.write(
-            self._table.put(event, JoinedItem.k.does_not_exist()),
+            self._table.put(input_, JoinedItem.k.does_not_exist()),
             self._header_write(before, after),
             self._table.put(payload),
         )
