@@ -71,11 +71,16 @@ class Calls:
             asked["next_token"] = token
 
 
+def path_of(collection: str, name: str, what: str) -> str:
+    """The path of ``what`` in its collection. Raises InvalidRequest for a name that would lead elsewhere."""
+    if name in {"", ".", ".."}:
+        raise InvalidRequest(f"{name!r} is not {what}")
+    return f"/v1/{collection}/{quote(name, safe='')}"
+
+
 def run_path(run_id: str) -> str:
-    """The path of a run. Raises InvalidRequest for what would name another path."""
-    if run_id in {"", ".", ".."}:
-        raise InvalidRequest(f"{run_id!r} is not a run id")
-    return f"/v1/runs/{quote(run_id, safe='')}"
+    """The path of a run. Raises InvalidRequest."""
+    return path_of("runs", run_id, "a run id")
 
 
 def stream_path(run_id: str) -> str:

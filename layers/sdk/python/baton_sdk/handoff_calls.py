@@ -6,11 +6,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
-import httpx
-
-from baton_sdk.calls import Calls, json_object, present, rfc3339, run_path
+from baton_sdk.calls import Calls, json_object, path_of, present, rfc3339, run_path
 from baton_sdk.errors import InvalidRequest
 from baton_sdk.handoff import Published, Republished, Stats
 from baton_sdk.run import Run
@@ -99,9 +96,7 @@ class HandoffCalls(Calls):
         The same ``id`` again starts nothing new and answers the same; one is made up where none is given, so
         that a lost reply is repeated.
         """
-        if name in {"", ".", ".."}:
-            raise InvalidRequest(f"{name!r} is not an event's name")
-        path = f"/v1/events/{quote(name, safe='')}"
+        path = path_of("events", name, "an event's name")
         fields = {"payload": payload, "id": id or str(uuid.uuid4())}
         return Published.from_json(json_object(self._post(path, fields, repeatable=True)))
 
@@ -138,7 +133,5 @@ class HandoffCalls(Calls):
 
     def _republish(self, path: str, fields: Mapping[str, Any]) -> Republished:
         # Repeatable: a subscriber's run has an id derived from the ending, and is found by it.
-        response: httpx.Response = self._post(
-            path, fields, repeatable=True, read_timeout=REPUBLISH_READ_SECONDS
-        )
+        response = self._post(path, fields, repeatable=True, read_timeout=REPUBLISH_READ_SECONDS)
         return Republished.from_json(json_object(response))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
-from baton_sdk.calls import Calls, json_object
-from baton_sdk.errors import InvalidRequest
+from baton_sdk.calls import Calls, json_object, path_of
 from baton_sdk.graph import Graph
 from baton_sdk.workflow import Batch, Registered, Subscription, Target, Workflow, WorkflowDetail
 
@@ -69,10 +67,8 @@ class WorkflowCalls(Calls):
 
 
 def workflow_path(name: str) -> str:
-    """The path of a workflow. Raises InvalidRequest for what would name another path."""
-    if name in {"", ".", ".."}:
-        raise InvalidRequest(f"{name!r} is not a workflow's name")
-    return f"/v1/workflows/{quote(name, safe='')}"
+    """The path of a workflow. Raises InvalidRequest."""
+    return path_of("workflows", name, "a workflow's name")
 
 
 def _plain(value: Subscription | Batch | Target | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
