@@ -127,6 +127,6 @@ def _own(model: Run, earlier: int, shards: Shards) -> dict[str, Any]:
         "b": {"S": uuid.uuid4().hex[: len(model.birth)]},
         "rv": {"S": uuid.uuid4().hex[: len(model.rev)]},
         "lc": {"S": created_key(run)},
-        "ek": {"S": settled_key(run, ending(run.state, run.workflow), shards.settled)},
+        "ek": {"S": settled_key(run.namespace, run.id, ending(run.state, run.workflow), shards.settled)},
         "ea": {"N": str(model.ending.at - earlier)},
     }

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from baton_sdk.errors import BadAnswer
+from baton_sdk.wish import Wish
 
 TERMINAL_STATES = frozenset({"completed", "failed", "cancelled", "dead"})
 
@@ -197,15 +198,11 @@ class Started:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContinueAsNew:
+class ContinueAsNew(Wish):
     """A finish's wish for a successor: it inherits everything but the input."""
 
     input: Any = None
     run_id: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """As the service takes it."""
-        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from baton_sdk.producer import TAIL_HEADER
 from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.run import ContinueAsNew, Finished, Resumed, Run, RunDetail, Started
 from baton_sdk.transport import Request
+from baton_sdk.wish import plain
 
 WAIT_WINDOW_SECONDS = 25
 """The longest single wait the service grants; longer ones are several."""
@@ -164,9 +165,7 @@ class RunCalls(Calls):
                 "signal": signal,
                 "resumable": resumable,
                 "session_ref": session_ref,
-                "continue_as_new": continue_as_new.as_json()
-                if isinstance(continue_as_new, ContinueAsNew)
-                else continue_as_new,
+                "continue_as_new": plain(continue_as_new),
             },
             headers=present(
                 {

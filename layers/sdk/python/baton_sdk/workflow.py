@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from baton_sdk.errors import BadAnswer
 from baton_sdk.run import moment
+from baton_sdk.wish import Wish
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subscription:
+class Subscription(Wish):
     """Start the workflow that has it when ``event`` happens: ``run.completed:<workflow>``,
     ``run.failed:<workflow>`` (failed, cancelled and dead), or an event of your own.
 
@@ -24,13 +25,9 @@ class Subscription:
     where: str | None = None
     input: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """As the service takes it."""
-        return _given(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
+class Batch(Wish):
     """How starts of a workflow are put together. ``mode`` is ``debounce`` (the last input, once it is quiet
     for the window) or ``batch`` (all of them); ``key`` is JMESPath over the payload: a window for each value.
     """
@@ -41,22 +38,14 @@ class Batch:
     max_size: int | None = None
     max_wait_seconds: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """As the service takes it."""
-        return _given(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(Wish):
     """Who performs the workflow's queued runs. ``kind`` is worker, lambda, sqs or eventbridge; all but a
     worker have an ``arn``."""
 
     kind: str
     arn: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """As the service takes it."""
-        return _given(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +160,3 @@ def _batch(data: Mapping[str, Any] | None) -> Batch | None:
         return None
     optional = {name: data.get(name) for name in ("key", "max_size", "max_wait_seconds")}
     return Batch(mode=data["mode"], window_seconds=data["window_seconds"], **optional)
-
-
-def _given(value: Subscription | Batch | Target) -> dict[str, Any]:
-    return {name: each for name, each in asdict(value).items() if each is not None}

@@ -7,6 +7,7 @@ from typing import Any
 
 from baton_sdk.calls import Calls, json_object, path_of
 from baton_sdk.graph import Graph
+from baton_sdk.wish import plain
 from baton_sdk.workflow import Batch, Registered, Subscription, Target, Workflow, WorkflowDetail
 
 CREATED = 201
@@ -35,9 +36,9 @@ class WorkflowCalls(Calls):
         """
         fields = {
             "description": description,
-            "target": _plain(target),
-            "subscribes": None if subscribes is None else [_plain(each) for each in subscribes],
-            "batch": _plain(batch),
+            "target": plain(target),
+            "subscribes": None if subscribes is None else [plain(each) for each in subscribes],
+            "batch": plain(batch),
             "inactivity_timeout_seconds": inactivity_timeout_seconds,
             "max_attempts": max_attempts,
             "retention_seconds": retention_seconds,
@@ -69,7 +70,3 @@ class WorkflowCalls(Calls):
 def workflow_path(name: str) -> str:
     """The path of a workflow. Raises InvalidRequest."""
     return path_of("workflows", name, "a workflow's name")
-
-
-def _plain(value: Subscription | Batch | Target | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return value if value is None or isinstance(value, Mapping) else value.as_json()

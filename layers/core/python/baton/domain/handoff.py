@@ -24,6 +24,11 @@ def publishes(run: Run) -> bool:
     return not run.workflow.startswith(RESERVED) and run.continued_as is None
 
 
+def in_row(run: Run) -> bool:
+    """Whether the run's present attempt has an ending that is anybody's business, settled in its row."""
+    return run.ending is not None and not run.ending.apart and publishes(run)
+
+
 class Apart(msgspec.Struct, frozen=True, kw_only=True):
     """A settlement in an item of its own: an earlier attempt's, or one too large for the run's row.
 

@@ -4,7 +4,6 @@ order for each item."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -12,6 +11,7 @@ from baton.domain.run import Run
 from baton.errors import BatonError
 from baton.observability import logger
 from baton.services.announcing import Announcer
+from baton.services.publishing import Publisher
 from baton.services.retention import Retention
 from baton.store.dynamo import Raw
 from baton.store.images import announced_in, run_in
@@ -27,18 +27,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     sequence: str
 
 
-class Publishes(Protocol):
-    """Who delivers what an item owes."""
-
-    def publish_item(self, key: str, sort: str) -> None:
-        """Deliver what the item at these keys owes now."""
-        ...
-
-
 class Changes:
     """Has the announced published, says which runs have begun, and purges what the removed leave behind."""
 
-    def __init__(self, publisher: Publishes, announcer: Announcer, retention: Retention) -> None:
+    def __init__(self, publisher: Publisher, announcer: Announcer, retention: Retention) -> None:
         self._publisher = publisher
         self._announcer = announcer
         self._retention = retention

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from baton.domain.clock import Millis
-from baton.domain.handoff import RESERVED, Apart, Settled, publishes
+from baton.domain.handoff import Apart, Settled, in_row
 from baton.domain.run import Run
 from baton.errors import TryAgain
 from baton.observability import logger
 from baton.services.context import Context
-from baton.store.runs import Around, EndingPlace
+from baton.store.runs import EndingPlace
 
 PAGE = 100
 
@@ -26,6 +28,23 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     def holds(self, settled: Settled) -> bool:
         """Whether an ending is one of them."""
         return settled.event == self.event and self.since <= settled.at <= self.until
+
+
+class Cursor(NamedTuple):
+    """Where someone who goes over the index stops for now: in which of its ``part``s, counted as he counts
+    them, and after which place there (None: at its beginning). As text it can be kept, or handed out."""
+
+    part: int = 0
+    start: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.part} {self.start or ''}"
+
+    @classmethod
+    def of(cls, text: str | None) -> Cursor:
+        """The one that was kept; without one, the beginning of all."""
+        part, _, start = (text or "0").partition(" ")
+        return cls(int(part), start or None)
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -81,7 +100,7 @@ class Endings:
         around = self._context.runs.around(namespace, run_id)
         if around is None or around.run.expired(self._context.clock.now()):
             return None
-        return _endings(around)
+        return around.endings
 
     def _seen(self, namespace: str, places: tuple[EndingPlace, ...]) -> dict[EndingPlace, Settled]:
         """What some replica has where the index names it."""
@@ -119,23 +138,8 @@ class Endings:
         return [each for each in found if stretch.holds(each)]
 
 
-def _endings(around: Around) -> tuple[Settled, ...]:
-    run = around.run
-    if run.workflow.startswith(RESERVED):
-        return ()
-    found = [Settled(run, apart) for apart in around.apart]
-    if _in_row(run):
-        found.append(Settled(run))
-    return tuple(sorted(found, key=lambda settled: settled.attempt))
-
-
-def _in_row(run: Run) -> bool:
-    """Whether its present attempt has an ending that is anybody's business, which its row holds."""
-    return run.ending is not None and not run.ending.apart and publishes(run)
-
-
 def _agree(row: Run, place: EndingPlace, apart: Apart | None) -> bool:
     """Whether what was read is what the index names."""
     if place.attempt is None:
-        return _in_row(row)
+        return in_row(row)
     return apart is not None and row.birth == apart.birth

@@ -17,7 +17,7 @@ from baton.errors import TryAgain
 from baton.observability import logger
 from baton.services.catalog import Catalog
 from baton.services.context import Context
-from baton.services.endings import PAGE, Endings, Stretch
+from baton.services.endings import PAGE, Cursor, Endings, Stretch
 from baton.services.publishing import Publisher, Wish
 
 FAULTS_FORGIVEN_AFTER_SECONDS = 3600
@@ -79,14 +79,14 @@ class Heal:
         follows, so that what dies here does not begin anew."""
         clock, shards = self._context.clock, self._context.settings.settled_shards
         work = kept if kept.pass_began is not None else replace(kept, pass_began=clock.now(), cursor=None)
-        shard, start = _place(work.cursor)
+        shard, start = Cursor.of(work.cursor)
         subscribers = () if workflow_of(work.event) is None else snapshot.subscribers_of(work.event)
         while subscribers and shard < shards:
             page = self._endings.page(self._stretch(work), shard, start=start, limit=self._page)
             for passed in page.passed:
                 if clock.now() >= deadline:
                     healed.more = True
-                    self._keep(kept, _at(work, shard, start))
+                    self._keep(kept, replace(work, cursor=str(Cursor(shard, start))))
                     return
                 for settled in passed.endings:
                     work = self._ending(settled, subscribers, work, healed)
@@ -98,7 +98,7 @@ class Heal:
                 shard, start = shard + 1, None
                 continue
             start = page.more
-            saved = self._keep(kept, _at(work, shard, start))
+            saved = self._keep(kept, replace(work, cursor=str(Cursor(shard, start))))
             if saved is None:
                 return  # the catalog has changed again: the work begins anew, with what it says now
             kept = work = saved
@@ -159,18 +159,6 @@ class Heal:
     def _hopeless(self, work: HealWork) -> bool:
         waited = self._context.clock.now() - work.changed_at
         return waited >= millis(FAULTS_FORGIVEN_AFTER_SECONDS)
-
-
-def _place(cursor: str | None) -> tuple[int, str | None]:
-    """The shard that a pass is at, and where in it."""
-    if cursor is None:
-        return 0, None
-    shard, _, start = cursor.partition(" ")
-    return int(shard), start or None
-
-
-def _at(work: HealWork, shard: int, start: str | None) -> HealWork:
-    return replace(work, cursor=f"{shard} {start or ''}")
 
 
 def _tell(said: str, trouble: Exception, healed: Healed, about: str) -> None:

@@ -1,4 +1,5 @@
-"""Parts of an object that are made when they are first asked for."""
+"""Parts of an object that are made when they are first asked for, once, whoever asks at once: which the
+standard library's ``cached_property`` no longer promises."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from baton.errors import Busy, NotFound, Unavailable
 from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.delivering import Outcome
-from baton.services.endings import PAGE, Endings, Stretch
+from baton.services.endings import PAGE, Cursor, Endings, Stretch
 from baton.services.publishing import Published, Publisher, Wish
 
 END_OF_TIME: Millis = 10**14
@@ -112,7 +112,7 @@ class Republisher:
         if wish.since > wish.until:
             return Republished()  # the store refuses a range that ends before it begins
         call = self._call(wish, set(events))
-        cell, start = _place(wish.place)
+        cell, start = Cursor.of(wish.place)
         while cell < len(cells) and call.told.runs < wish.limit:
             event, shard = cells[cell]
             stretch = Stretch(namespace=wish.namespace, event=event, since=wish.since, until=wish.until)
@@ -154,7 +154,7 @@ class _Call:
 
     def until(self, cell: int, start: str | None) -> Republished:
         """What it came to, and where the next one goes on."""
-        return replace(self.told, place=f"{cell} {start or ''}")
+        return replace(self.told, place=str(Cursor(cell, start)))
 
     def deliver(self, settled: Settled) -> None:
         """Deliver one ending, unless it was gone over before. Raises Unavailable: then it counts in
@@ -234,11 +234,3 @@ class _Call:
         if self._snapshot.workflow(self._wish.subscriber or "") is None:
             return "it is not in the catalog"
         return f"it does not subscribe to {event}"
-
-
-def _place(text: str | None) -> tuple[int, str | None]:
-    """The cell (ending and shard) that a range is at, and where in it."""
-    if text is None:
-        return 0, None
-    cell, _, start = text.partition(" ")
-    return int(cell), start or None

@@ -77,7 +77,7 @@ class Views:
         )
         if around is None or around.run.expired(context.clock.now()):
             raise NotFound(f"no run {run_id!r} here")
-        settled = _endings(around)
+        settled = around.endings
         detail, states = context.dynamo.together(
             lambda: self._details.of(around.run, newest), lambda: self._states(around, settled)
         )
@@ -110,14 +110,6 @@ class Views:
         if snapshot is None:
             return ()
         return tuple(sorted({name for event in endings(workflow) for name in snapshot.subscribers_of(event)}))
-
-
-def _endings(around: Around) -> list[Settled]:
-    """The run's endings that are anybody's business, by attempt."""
-    found = [Settled(around.run, apart) for apart in around.apart]
-    if around.run.ending is not None and not around.run.ending.apart:
-        found.append(Settled(around.run))
-    return sorted(found, key=lambda settled: settled.attempt)
 
 
 def _awaiting(around: Around, states: dict[str, State]) -> Iterable[Awaiting]:

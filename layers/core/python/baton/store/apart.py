@@ -37,7 +37,7 @@ def apart_item(apart: Apart, shards: Shards) -> RunsItem:
         settlement=apart.settlement,
         due_shard=None if apart.due_at is None else due_shard(apart.run_id, shards.due),
         due_at=apart.due_at,
-        settled_key=settled_key(apart, event, shards.settled) if published else None,
+        settled_key=settled_key(apart.namespace, apart.run_id, event, shards.settled) if published else None,
         settled_at=apart.ending.at if published else None,
         announce=1 if apart.announce else None,
         strikes=apart.strikes or None,

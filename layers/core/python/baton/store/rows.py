@@ -15,7 +15,7 @@ from pynamodb.models import Model
 
 from baton.domain.catalog import ending
 from baton.domain.clock import Millis
-from baton.domain.handoff import Apart, publishes
+from baton.domain.handoff import in_row
 from baton.domain.payload import INLINE_INPUT
 from baton.domain.run import (
     DEFAULT_MAX_ATTEMPTS,
@@ -161,7 +161,7 @@ class Shards(NamedTuple):
 def run_item(run: Run, shards: Shards) -> RunsItem:
     """A run's row."""
     input_, codec = _packed(run.input)
-    in_row = run.ending is not None and not run.ending.apart and publishes(run)
+    settled = run.ending if in_row(run) else None
     return RunsItem(
         k=run_key(run.namespace, run.id),
         s=ROW,
@@ -169,8 +169,10 @@ def run_item(run: Run, shards: Shards) -> RunsItem:
         birth=run.birth,
         due_shard=None if run.due_at is None else due_shard(run.id, shards.due),
         due_at=run.due_at,
-        settled_key=settled_key(run, ending(run.state, run.workflow), shards.settled) if in_row else None,
-        settled_at=run.ending.at if in_row and run.ending is not None else None,
+        settled_key=None
+        if settled is None
+        else settled_key(run.namespace, run.id, ending(run.state, run.workflow), shards.settled),
+        settled_at=None if settled is None else settled.at,
         workflow_key=workflow_key(run.namespace, run.workflow),
         created_key=created_key(run),
         context_key=None if run.context_ref is None else f"{run.namespace}#{run.context_ref}",
@@ -261,10 +263,9 @@ def run_of(item: RunsItem) -> Run:
     )
 
 
-def settled_key(run: Run | Apart, event: str, shards: int) -> str:
-    """The partition of the settled index in which an ending stands."""
-    id_ = run.id if isinstance(run, Run) else run.run_id
-    return settled_shard(run.namespace, event, zlib.crc32(id_.encode()) % shards)
+def settled_key(namespace: str, run_id: str, event: str, shards: int) -> str:
+    """The partition of the settled index in which an ending of a run stands."""
+    return settled_shard(namespace, event, zlib.crc32(run_id.encode()) % shards)
 
 
 def settled_shard(namespace: str, event: str, shard: int) -> str:

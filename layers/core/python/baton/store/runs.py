@@ -11,7 +11,7 @@ from pynamodb.expressions.condition import Condition
 
 from baton.domain.clock import Millis
 from baton.domain.events import CountWoken, Take
-from baton.domain.handoff import Apart, Keep, Settled
+from baton.domain.handoff import Apart, Keep, Settled, in_row
 from baton.domain.run import Run, Step
 from baton.domain.starting import Alias
 from baton.domain.waiting import ChangeRow, DropWaiter, PutWaiter, Waiter
@@ -73,6 +73,14 @@ class Around(NamedTuple):
     run: Run
     apart: tuple[Apart, ...]
     waiters: tuple[Waiter, ...]
+
+    @property
+    def endings(self) -> tuple[Settled, ...]:
+        """Every ending of the run that is anybody's business, by attempt."""
+        found = [Settled(self.run, each) for each in self.apart]
+        if in_row(self.run):
+            found.append(Settled(self.run))
+        return tuple(sorted((each for each in found if each.public), key=lambda settled: settled.attempt))
 
 
 class EndingPlace(NamedTuple):
