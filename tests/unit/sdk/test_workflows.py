@@ -80,7 +80,7 @@ def test_the_list_of_workflows_goes_over_all_pages_also_empty_ones(connect):
 
 
 def test_the_graph_says_who_starts_whom(connect):
-    handler, _ = answering({"workflows": ["build", {"name": "report"}], "edges": [link_json()]})
+    handler, _ = answering({"workflows": [{"name": "build"}, {"name": "report"}], "edges": [link_json()]})
     graph = connect(handler).graph()
     assert graph.workflows == ("build", "report")
     assert [(ended(edge.event), edge.workflow) for edge in graph.edges] == [

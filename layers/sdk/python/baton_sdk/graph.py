@@ -24,7 +24,7 @@ class Graph:
     def from_json(cls, data: Mapping[str, Any]) -> Graph:
         """Read the answer of ``GET /v1/graph``. Raises BadAnswer."""
         try:
-            names = tuple(e if isinstance(e, str) else str(e["name"]) for e in data["workflows"])
+            names = tuple(str(node["name"]) for node in data["workflows"])
             return cls(workflows=names, edges=links(data.get("edges")), raw=data)
         except (KeyError, TypeError) as exc:
             raise BadAnswer(f"the server's graph is none: {exc!r}") from exc

@@ -10,7 +10,7 @@ from tests.unit.sdk.answers import link_json
 
 BATCH = {"mode": "debounce", "window_seconds": 5, "key": None, "max_size": 100, "max_wait_seconds": 50}
 GRAPH = {
-    "workflows": ["alone", "build", "mail", "page", "report"],
+    "workflows": [{"name": name} for name in ("alone", "build", "mail", "page", "report")],
     "edges": [
         link_json("report", "run.completed:build", where="run.output.ok"),
         link_json("page", "run.failed:build", announced=True),
@@ -20,7 +20,7 @@ GRAPH = {
     ],
 }
 CIRCLE = {
-    "workflows": ["a", "b", "c"],
+    "workflows": [{"name": name} for name in "abc"],
     "edges": [
         link_json("b", "run.completed:a"),
         link_json("a", "run.completed:b"),
