@@ -73,7 +73,7 @@ class Workflow:
                 **plain,
                 name=data["name"],
                 target=_target(data.get("target")),
-                subscribes=tuple(subscription(entry) for entry in data.get("subscribes") or ()),
+                subscribes=tuple(_subscription(entry) for entry in data.get("subscribes") or ()),
                 batch=_batch(data.get("batch")),
                 created_at=moment(data.get("created_at")),
                 updated_at=moment(data.get("updated_at")),
@@ -146,8 +146,7 @@ def links(found: Any) -> tuple[Link, ...]:
     return tuple(Link.from_json(entry) for entry in found or ())
 
 
-def subscription(data: Mapping[str, Any]) -> Subscription:
-    """Read a subscription."""
+def _subscription(data: Mapping[str, Any]) -> Subscription:
     return Subscription(event=data["event"], where=data.get("where"), input=data.get("input"))
 
 

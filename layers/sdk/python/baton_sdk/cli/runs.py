@@ -12,7 +12,7 @@ from baton_sdk.cli.options import ContextRef, RunArgument
 from baton_sdk.cli.outage import Outage
 from baton_sdk.cli.session import REFUSED, Session, command, take_globals
 from baton_sdk.cli.values import moment
-from baton_sdk.cli.views import RUN_COLUMNS, outcome, present, run_row, show_detail, show_run
+from baton_sdk.cli.views import RUN_COLUMNS, outcome, present, run_row, show_detail
 from baton_sdk.run import Run
 
 runs = typer.Typer(
@@ -200,5 +200,3 @@ for name, function, in_short in (
     ("delete", delete, None),
 ):
     runs.command(name, short_help=in_short)(command(function))
-
-__all__ = ["runs", "show_run"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
@@ -24,11 +23,11 @@ class Stage:
     """The service at ``url`` and the audience at ``console``; ``mark`` tells the names of this play from
     others'. Use it as a context manager."""
 
-    def __init__(self, console: Console, url: str, mark: str | None = None) -> None:
+    def __init__(self, console: Console, url: str, mark: str) -> None:
         self.console = console
         self.url = url
         self.client = Client(url)
-        self.mark = mark or uuid.uuid4().hex[:6]
+        self.mark = mark
 
     def __enter__(self) -> Self:
         return self

@@ -15,7 +15,7 @@ from baton_sdk.errors import BatonError, InvalidRequest, NotFound
 
 _COLOURS = {"created": "green", "updated": "yellow", "unchanged": "dim"}
 # What a registration changes by being made.
-_ITS_OWN = frozenset({"created_at", "updated_at", "rev", "revision"})
+_ITS_OWN = frozenset({"created_at", "updated_at"})
 
 
 def apply(
