@@ -22,24 +22,16 @@ def chain(client: Client, detail: RunDetail) -> Tree | None:
     """The run between what it came from and what came of it; None where it stands alone."""
     run = detail.run
     above = list(_above(client, run))
-    top = tree = Tree(Text(), guide_style="dim")
-    how = Text()
-    for label, leads_by in reversed(above):
-        tree = _grown(top, tree, Text.assemble(how, label))
+    (first, how), *rest = [*reversed(above), (_label(run, "bold reverse"), Text())]
+    top = tree = Tree(first, guide_style="dim")
+    for label, leads_by in rest:
+        tree = tree.add(Text.assemble(how, label))
         how = leads_by
-    tree = _grown(top, tree, Text.assemble(how, _label(run, "bold reverse")))
     for delivery in detail.deliveries:
         tree.add(_delivered(delivery))
     if run.continued_as is not None:
         tree.add(Text.assemble(("goes on as → ", "cyan"), _found(client, run.continued_as)))
     return top if above or tree.children else None
-
-
-def _grown(top: Tree, tree: Tree, label: Text) -> Tree:
-    if top is tree and not top.label:
-        top.label = label
-        return top
-    return tree.add(label)
 
 
 def _above(client: Client, run: Run) -> Iterator[tuple[Text, Text]]:
@@ -57,7 +49,7 @@ def _above(client: Client, run: Run) -> Iterator[tuple[Text, Text]]:
         try:
             run = client.get(up).run
         except NotFound:
-            yield Text.assemble((up, "bold"), ("  gone", "dim")), how
+            yield _gone(up), how
             return
         yield _label(run), how
     if run.continued_from is not None or run.triggered_by is not None:
@@ -78,7 +70,11 @@ def _found(client: Client, run_id: str) -> Text:
     try:
         return _label(client.get(run_id).run)
     except NotFound:
-        return Text.assemble((run_id, "bold"), ("  gone", "dim"))
+        return _gone(run_id)
+
+
+def _gone(run_id: str) -> Text:
+    return Text.assemble((run_id, "bold"), ("  gone", "dim"))
 
 
 def _delivered(delivery: Delivery) -> Text:
