@@ -141,6 +141,10 @@ WRONG = {
         "name: a\nsubscribes:\n  - event: x\n    were: y",
         "4: document 1 (a), subscribes[0].were: there is no such field; where is meant?",
     ),
+    "any field of any part": (
+        "name: a\nbatch:\n  mode: batch\n  window_seconds: 5\n  max_sise: 3",
+        "5: document 1 (a), batch.max_sise: there is no such field; max_size is meant?",
+    ),
     "a field that is no text": ("name: a\n1: 2", "1: document 1 (a): a field's name is text"),
     "another type": (
         "name: a\nsubscribes:\n  - event: x\n    where: true",

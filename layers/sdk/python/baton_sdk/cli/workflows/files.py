@@ -17,11 +17,12 @@ from ruamel.yaml.comments import CommentedBase, CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from baton_sdk.cli.workflows.shape import NO_MATCH, Steps, Workflow, misread
+from baton_sdk.cli.workflows.shape import NO_MATCH, Batch, Steps, Subscription, Target, Workflow, misread
 from baton_sdk.errors import FieldError, InvalidRequest
 
 LIST = "workflows"
 _FIELDS = {LIST, *Workflow.__struct_fields__}
+_KNOWN = [name for part in (Workflow, Subscription, Batch, Target) for name in part.__struct_fields__]
 _WHERE = re.compile(r"(?P<msg>.*) - at `(?P<path>[^`]*)`(?: in `(?P<inside>[^`]*)`)?\Z", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
@@ -142,13 +143,14 @@ class _Document:
         return Declared(fields.pop("name"), fields, self._place(path, named))
 
     def _mistake(self, path: Steps, msg: str, name: str | None = None) -> Mistake:
-        label = f"{self._label} ({name})" if name else self._label
-        return Mistake((self._file, label, *path), msg, self._place(path, name))
+        return Mistake((self._file, self._named(name), *path), msg, self._place(path, name))
 
     def _place(self, path: Steps, name: str | None) -> str:
         field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
-        label = f"{self._label} ({name})" if name else self._label
-        return f"{self._file}:{_line(self._root, path)}: {label}{field and ', '}{field}"
+        return f"{self._file}:{_line(self._root, path)}: {self._named(name)}{field and ', '}{field}"
+
+    def _named(self, name: str | None) -> str:
+        return f"{self._label} ({name})" if name else self._label
 
 
 def _line(node: Any, path: Steps) -> int:
@@ -175,7 +177,6 @@ def _explained(said: str) -> tuple[Steps, str]:
     unknown = _UNKNOWN.fullmatch(msg)
     if unknown is None:
         return path, msg
-    known = [*Workflow.__struct_fields__, "event", "where", "input", "mode", "window_seconds", "key", "kind"]
-    alike = difflib.get_close_matches(unknown["name"], known, 1)
+    alike = difflib.get_close_matches(unknown["name"], _KNOWN, 1)
     hint = f"; {alike[0]} is meant?" if alike else ""
     return (*path, unknown["name"]), f"there is no such field{hint}"
