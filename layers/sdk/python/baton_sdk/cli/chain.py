@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 from rich.tree import Tree
 
-from baton_sdk.cli.output import state
+from baton_sdk.cli.output import STATE_COLOURS, state
 from baton_sdk.cli.views import reason
 from baton_sdk.client import Client
 from baton_sdk.errors import NotFound
@@ -58,8 +58,8 @@ def _above(client: Client, run: Run) -> Iterator[tuple[Text, Text]]:
 
 def _by(event: str | None) -> Text:
     settled = ended(event or "")
-    how = settled[1] if settled else (event or "")
-    return Text(f"{how} → ", style={"completed": "green", "failed": "red"}.get(how, "cyan"))
+    how, style = (settled[1], STATE_COLOURS[settled[1]]) if settled else (event or "", "cyan")
+    return Text(f"{how} → ", style=style)
 
 
 def _label(run: Run, style: str = "bold") -> Text:

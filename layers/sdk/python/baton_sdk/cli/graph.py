@@ -10,12 +10,12 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
+from baton_sdk.cli.output import STATE_COLOURS
 from baton_sdk.cli.session import Session
 from baton_sdk.graph import Graph, ended
 from baton_sdk.workflow import Link
 
 DEPTH = 10
-_STYLES = {"completed": "green", "failed": "red", "": "cyan"}
 
 
 class Node(NamedTuple):
@@ -124,9 +124,8 @@ def _label(node: Node, registered: frozenset[str]) -> Text:
 
 def _arrow(edge: Link, registered: frozenset[str]) -> Text:
     settled = ended(edge.event)
-    how = settled[1] if settled else ""
     return Text.assemble(
-        (f"{how} → " if how else "→ ", _STYLES[how]),
+        (f"{settled[1]} → ", STATE_COLOURS[settled[1]]) if settled else ("→ ", "cyan"),
         _label(Node(edge.workflow), registered),
         ("" if edge.where is None else f"  where {edge.where}", "dim"),
         ("" if edge.batch is None else f"  {edge.batch.mode} {edge.batch.window_seconds:g} s", "magenta"),
