@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 from baton.domain.clock import Millis
+from infra.local.names import ACCOUNT
 from infra.local.routing import Match
 
-ACCOUNT = "000000000000"
 API_ID = "local"
 STAGE = "$default"
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Protocol, cast
 
 from baton.bootstrap import Runtime, installed
-from infra.local.events import ACCOUNT
+from infra.local.names import arn_of, name_of
 from infra.local.onward import calling
 from infra.manifest import Function
 
@@ -78,10 +78,10 @@ class Functions:
         return cast("Streamed", opener(event, self._context(function, request_id)))
 
     def _context(self, function: Function, request_id: str) -> LambdaContext:
-        name = f"baton-local-{function.name}"
+        name = name_of(function)
         return LambdaContext(
             function_name=name,
-            invoked_function_arn=f"arn:aws:lambda:{self._region}:{ACCOUNT}:function:{name}",
+            invoked_function_arn=arn_of(function, self._region),
             memory_limit_in_mb=function.memory_mb,
             aws_request_id=request_id,
             log_group_name=f"/aws/lambda/{name}",

@@ -8,8 +8,8 @@ from typing import Any
 
 from baton.domain.clock import Clock, rfc3339
 from infra.local.delivery import Parked
-from infra.local.events import ACCOUNT
 from infra.local.messaging import QueueAt
+from infra.local.names import arn_of
 
 
 class Parking:
@@ -26,13 +26,12 @@ class Parking:
 
     def _said(self, parked: Parked) -> dict[str, Any]:
         first, last = parked.records[0], parked.records[-1]
-        name = f"baton-local-{parked.function.name}"
         return {
             "version": "1.0",
             "timestamp": rfc3339(self._clock.now()),
             "requestContext": {
                 "requestId": str(uuid.uuid4()),
-                "functionArn": f"arn:aws:lambda:{self._region}:{ACCOUNT}:function:{name}",
+                "functionArn": arn_of(parked.function, self._region),
                 "condition": parked.condition,
                 "approximateInvokeCount": parked.calls,
             },

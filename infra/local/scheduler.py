@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from baton.domain.clock import Clock, rfc3339
-from infra.local.events import ACCOUNT
+from infra.local.names import ACCOUNT, name_of
 from infra.manifest import Function
 
 logger = logging.getLogger("infra.local")
@@ -71,7 +71,7 @@ class Scheduler:
                 logger.exception("the scheduled call of %s failed", function.name)
 
     def _event(self, function: Function, request_id: str) -> dict[str, Any]:
-        schedule = f"arn:aws:scheduler:{self._region}:{ACCOUNT}:schedule/default/baton-local-{function.name}"
+        schedule = f"arn:aws:scheduler:{self._region}:{ACCOUNT}:schedule/default/{name_of(function)}"
         return {
             "version": "0",
             "id": request_id,
