@@ -29,11 +29,10 @@ Call = Callable[[Function, dict[str, Any], str], Any]
 
 
 class Parked(NamedTuple):
-    """Records that are given up, after how many calls, and why."""
+    """A record that is given up, after how many calls, and why."""
 
     function: Function
-    source: StreamSource
-    records: Sequence[Record]
+    record: Record
     calls: int
     condition: str
 
@@ -85,7 +84,7 @@ class Delivery:
             failed = 1 if done else failed + 1
             condition = self._given_up(rest[0], failed)
             if condition is not None:
-                self._give_up(Parked(self.function, self.source, rest[:1], failed, condition))
+                self._give_up(Parked(self.function, rest[0], failed, condition))
                 if rest[1:]:
                     tries.append(_Try(rest[1:]))
             elif self._wait(min(FIRST_PAUSE * 2 ** (failed - 1), LONGEST_PAUSE)):
@@ -115,8 +114,7 @@ class Delivery:
         return None
 
     def _give_up(self, parked: Parked) -> None:
-        [record] = parked.records
-        keys = record.body["dynamodb"]["Keys"]
+        keys = parked.record.body["dynamodb"]["Keys"]
         logger.error("%s: parked after %d calls: %s", self.function.name, parked.calls, keys)
         try:
             self._park(parked)

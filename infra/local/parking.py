@@ -1,4 +1,4 @@
-"""Tells the queue of what is parked about records that a function kept failing on, in Lambda's own words."""
+"""Tells the queue of what is parked about a record that a function kept failing on, in Lambda's own words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infra.local.names import arn_of
 
 
 class Parking:
-    """Where deliveries park. Like Lambda it says where the records stand, not what is in them."""
+    """Where deliveries park. Like Lambda it says where a record stands, not what is in it."""
 
     def __init__(self, queue: QueueAt, *, clock: Clock, region: str) -> None:
         self._queue = queue
@@ -25,7 +25,7 @@ class Parking:
         self._queue.send(self._said(parked))
 
     def _said(self, parked: Parked) -> dict[str, Any]:
-        first, last = parked.records[0], parked.records[-1]
+        record = parked.record
         return {
             "version": "1.0",
             "timestamp": rfc3339(self._clock.now()),
@@ -41,13 +41,13 @@ class Parking:
                 "functionError": "Unhandled",
             },
             "DDBStreamBatchInfo": {
-                "shardId": first.shard,
-                "startSequenceNumber": first.sequence,
-                "endSequenceNumber": last.sequence,
-                "approximateArrivalOfFirstRecord": _time(first.at),
-                "approximateArrivalOfLastRecord": _time(last.at),
-                "batchSize": len(parked.records),
-                "streamArn": first.body["eventSourceARN"],
+                "shardId": record.shard,
+                "startSequenceNumber": record.sequence,
+                "endSequenceNumber": record.sequence,
+                "approximateArrivalOfFirstRecord": _time(record.at),
+                "approximateArrivalOfLastRecord": _time(record.at),
+                "batchSize": 1,
+                "streamArn": record.body["eventSourceARN"],
             },
         }
 

@@ -62,10 +62,7 @@ class Mapping:
         return len(self.waits) == self._stop_after
 
     def given_up(self):
-        return [
-            ("".join(each.sequence for each in parked.records), parked.calls, parked.condition)
-            for parked in self.parked
-        ]
+        return [(parked.record.sequence, parked.calls, parked.condition) for parked in self.parked]
 
 
 @pytest.mark.parametrize("answer", [None, {}, says(), {"batchItemFailures": None}, {"swept": 1}])

@@ -12,7 +12,7 @@ from infra.local.parking import Parking
 from infra.local.records import Record
 from infra.local.settings import local_settings
 from infra.manifest import Function
-from infra.signals import PARKED, QUEUES, TIMERS, StreamSource
+from infra.signals import PARKED, QUEUES, TIMERS
 from tests.infra.local.test_delivery import WRITTEN
 from tests.unit.manual_clock import ManualClock
 
@@ -101,9 +101,8 @@ def test_what_is_parked_says_where_the_record_stands_in_lambdas_words():
     change = {"SequenceNumber": "7", "Keys": {}, "ApproximateCreationDateTime": WRITTEN}
     record = Record("shard-1", {"dynamodb": change, "eventSourceARN": "arn:stream"})
     function = Function(name="publish", memory_mb=128, timeout_seconds=10)
-    source = StreamSource(table="runs", filters=())
     parking = Parking(parked, clock=ManualClock(), region="eu-central-1")
-    parking.park(Parked(function, source, [record], 6, "RetryAttemptsExhausted"))
+    parking.park(Parked(function, record, 6, "RetryAttemptsExhausted"))
     [message] = parked.client.receive_message(QueueUrl=parked.url)["Messages"]
     said = json.loads(message["Body"])
     assert said["DDBStreamBatchInfo"] == {

@@ -205,7 +205,7 @@ def test_a_record_that_keeps_failing_is_parked_and_all_others_arrive(house):
         house.put(f"key {number % 4}", number)
     house.carry()
     assert {number for numbers in seen.numbers.values() for number in numbers} == set(range(20))
-    [[record]] = [each.records for each in house.parked]
+    [record] = [each.record for each in house.parked]
     house.parked.clear()
     assert record.body["dynamodb"]["NewImage"]["an"] == {"N": "13"}
 
