@@ -19,10 +19,8 @@ from baton.store.schema import (
     TableSpec,
 )
 from infra.signals import (
-    BUS,
     CALLS_ITSELF,
     PUTS_EVENTS,
-    QUEUES,
     RUN_CHANGES,
     SENDS_HINTS,
     TIMERS,
@@ -33,10 +31,8 @@ from infra.signals import (
 )
 
 __all__ = [
-    "BUS",
     "ENVIRONMENT",
     "FUNCTIONS",
-    "QUEUES",
     "TABLES",
     "Function",
     "Right",

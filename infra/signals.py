@@ -47,7 +47,6 @@ class StreamSource:
     table: str
     filters: tuple[Pattern, ...]
     batch_size: int = 100
-    window_seconds: int = 0
     bisect: bool = True
     retries: int = 5
     max_age_seconds: int = 6 * 3600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -26,24 +26,17 @@ Key = dict[str, Any]
 
 
 class Collector:
-    """Collects in a thread of its own until stopped, from the tables that ``names`` has for the specs.
+    """Collects in a thread of its own until stopped, from the tables that ``names`` has for their specs.
 
     What is over is looked for past moto's API, which would copy the tables; it is removed by an ordinary
     write on condition that it is still over, so that the stream tells of it.
     """
 
-    def __init__(
-        self,
-        client: DynamoDBClient,
-        names: Mapping[str, str],
-        *,
-        clock: Clock,
-        specs: Sequence[TableSpec] = TABLES,
-    ) -> None:
+    def __init__(self, client: DynamoDBClient, names: Mapping[str, str], *, clock: Clock) -> None:
         self._client = client
         self._names = names
         self._clock = clock
-        self._specs = [spec for spec in specs if spec.ttl_attribute is not None]
+        self._specs = [spec for spec in TABLES if spec.ttl_attribute is not None]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="collector", daemon=True)
 

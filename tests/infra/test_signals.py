@@ -6,8 +6,8 @@ import pytest
 from moto.events.models import EventPattern
 
 from baton.config import Settings
-from infra.manifest import FUNCTIONS, QUEUES, TABLES
-from infra.signals import PARKED, TOLD_BY
+from infra.manifest import FUNCTIONS, TABLES
+from infra.signals import PARKED, QUEUES, TOLD_BY
 
 STREAMED = [(each, source) for each in FUNCTIONS for source in each.streams_from]
 QUEUED = [each for each in FUNCTIONS if each.queue is not None]
@@ -45,7 +45,6 @@ def test_a_stream_is_read_within_lambdas_bounds_from_a_table_that_has_one(functi
     spec = next(spec for spec in TABLES if spec.name == source.table)
     assert spec.stream_view == "NEW_AND_OLD_IMAGES"
     assert 1 <= source.batch_size <= 10_000
-    assert 0 <= source.window_seconds <= 300
     assert 1 <= source.parallel <= 10
     assert 0 <= source.retries <= 10_000
     assert 60 <= source.max_age_seconds <= 86_400
