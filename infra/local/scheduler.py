@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from baton.domain.clock import Clock, rfc3339
+from infra.local.delivery import Call
 from infra.local.names import ACCOUNT, name_of
 from infra.manifest import Function
 
 logger = logging.getLogger("infra.local")
-
-Call = Callable[[Function, dict[str, Any], str], Any]
 
 
 class Scheduler:
