@@ -129,7 +129,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "GetItem", "PutItem"),
             _on(LOG, "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "PutItem", "Query"),
+            _on(CATALOG, "GetItem", "PutItem", "Query"),
         ),
     ),
     Function(
@@ -151,7 +151,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "DeleteItem", "GetItem", "PutItem", "UpdateItem"),
             _on(LOG, "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "Query"),
+            _on(CATALOG, "GetItem", "Query"),
         ),
     ),
     Function(
@@ -161,7 +161,7 @@ FUNCTIONS = (
         rights=(
             _on(RUNS, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             _on(LOG, "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "Query"),
+            _on(CATALOG, "GetItem", "Query"),
         ),
         signals=(SENDS_HINTS,),
     ),
@@ -184,7 +184,7 @@ FUNCTIONS = (
             _on(RUNS, "BatchGetItem", "GetItem", "Query", "UpdateItem"),
             *_of(RUNS, LISTING, BY_CONTEXT),
             _on(LOG, "BatchGetItem", "GetItem", "Query"),
-            _on(CATALOG, "Query"),
+            _on(CATALOG, "GetItem", "Query"),
         ),
     ),
     Function(
@@ -248,7 +248,7 @@ FUNCTIONS = (
         name="meta",
         memory_mb=512,
         timeout_seconds=10,
-        rights=(_on(RUNS, "BatchGetItem"), *_of(RUNS, DUE), _on(CATALOG, "Query")),
+        rights=(_on(RUNS, "BatchGetItem"), *_of(RUNS, DUE), _on(CATALOG, "GetItem", "Query")),
     ),
 )
 

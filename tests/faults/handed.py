@@ -72,11 +72,11 @@ def start_and_die(world: World, run_id: str) -> None:
 def hide_catalog(container: Container) -> None:
     """The container can't read the catalog from now on."""
 
-    def fail(_namespace: str, *, consistent: bool = False) -> list[Workflow]:
+    def fail(_namespace: str) -> None:
         raise Unavailable("the catalog is out of reach")
 
     store: Any = container.runtime.catalog._context.catalog
-    store.workflows = fail
+    store.read = fail
     container.runtime.catalog._reads.clear()
 
 

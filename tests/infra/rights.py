@@ -3,6 +3,7 @@ every way that reads or writes."""
 
 import json
 from collections import defaultdict
+from concurrent.futures import Future
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 import botocore.session
 
 from baton import bootstrap
+from baton.domain.catalog import Snapshot
 from baton.outbound.clients import LazyClient
 from infra.local.events import HttpRequest, answer_of, event_of
 from infra.local.functions import Functions
@@ -25,6 +27,7 @@ from infra.signals import CALLS_ITSELF, PUTS_EVENTS, RUN_CHANGES, SENDS_HINTS
 from tests.infra.lives import live
 from tests.unit.manual_clock import ManualClock
 
+NAMESPACE = "default"
 EVERYONE = {"namespace": "*", "role": "admin", "token_id": "test"}
 SAID_BY = {"SendMessage": SENDS_HINTS, "PutEvents": PUTS_EVENTS}
 
@@ -92,9 +95,13 @@ class Recorder:
         return json.loads(answer.body) if answer.body.startswith(b"{") else None
 
     def call(self, of: Function, event):
-        """One invocation of a function, in a container of its own."""
+        """One invocation of a function, in a container of its own that knows an older catalog: so it asks
+        whether that has changed, and reads it anew."""
         runtime = bootstrap.build(self._settings, self.clock, seed=self.clock.now(), onward=self)
         runtime.dynamo.connection._client = self.dynamodb
+        old: Future[Snapshot] = Future()
+        old.set_result(Snapshot(namespace=NAMESPACE, read_at=0, revision=-1))
+        runtime.catalog._reads[NAMESPACE] = (0, old)
         self.clock.advance(0.001)
         self._caller = of.name
         answer = Functions([of], runtime).call(of, event, "id")

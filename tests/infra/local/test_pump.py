@@ -256,7 +256,7 @@ def test_a_stream_that_can_not_be_read_for_a_while_is_read_on(moto, monkeypatch)
 
     monkeypatch.setattr(TrimmingReader, "read", read)
     moto.put("a", 1)
-    assert pump._pause() > pump._pace.idle
+    assert pump._turn() > pump._pace.idle
     moto.carry()
     assert seen.numbers == {"a": [1]}
 

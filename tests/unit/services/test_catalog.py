@@ -57,6 +57,30 @@ def test_it_is_read_once_in_five_seconds(house: House, runtime: Runtime, queries
     assert len(queries) == 2
 
 
+def test_one_that_has_not_changed_costs_the_reading_of_its_revision(
+    house: House, runtime: Runtime, queries: list[Any]
+):
+    register(house.container(), "report")
+    first = runtime.catalog.snapshot(NS)
+    house.clock.advance(5)
+    assert runtime.catalog.snapshot(NS).workflows is first.workflows
+    assert runtime.catalog.snapshot(NS, fresh=True).workflows is first.workflows
+    assert [(call["Key"]["s"]["S"], call["ConsistentRead"]) for call in queries[1:]] == [
+        ("revision", False),
+        ("revision", True),
+    ]
+
+
+def test_a_change_that_comes_while_it_is_read_is_seen_by_the_next_reading(house: House, runtime: Runtime):
+    register(house.container(), "report")
+    snapshot = runtime.catalog.snapshot(NS)
+    assert snapshot.revision == 1
+    register(house.container(), "bill")
+    house.container().workflows.delete(NS, "report")
+    fresh = runtime.catalog.snapshot(NS, fresh=True)
+    assert (fresh.revision, fresh.subscribers_of(BUILT)) == (3, ("bill",))
+
+
 def test_each_namespace_has_its_own(runtime: Runtime, queries: list[Any]):
     assert runtime.catalog.snapshot(NS).namespace == NS
     assert runtime.catalog.snapshot("other").namespace == "other"
@@ -87,7 +111,8 @@ def test_a_fresh_one_is_read_consistently_and_serves_from_then_on(
     fresh = runtime.catalog.snapshot(NS, fresh=True)
     assert fresh.subscribers_of(BUILT) == ("report",)
     assert runtime.catalog.snapshot(NS) is fresh
-    assert [request.get("ConsistentRead", False) for request in queries] == [False, True]
+    # All of it, its revision when it was asked for fresh, and all of it again, as that had changed.
+    assert [request.get("ConsistentRead", False) for request in queries] == [True, True, True]
 
 
 def test_what_was_prepared_is_at_hand_without_another_read(runtime: Runtime, queries: list[Any]):
@@ -122,15 +147,15 @@ def test_all_who_ask_at_once_share_one_read(runtime: Runtime):
 def broken(runtime: Runtime) -> Iterator[list[str]]:
     """The catalog can't be read while there is a word in this list; each try adds one."""
     words = ["broken"]
-    workflows = runtime.workflows._context.catalog.workflows
+    whole = runtime.workflows._context.catalog.read
 
-    def read(namespace: str, *, consistent: bool = False) -> Any:
+    def read(namespace: str) -> Any:
         if not words:
-            return workflows(namespace, consistent=consistent)
+            return whole(namespace)
         words.append(namespace)
         raise Unavailable("the store is busy")
 
-    with patch.object(runtime.workflows._context.catalog, "workflows", read):
+    with patch.object(runtime.workflows._context.catalog, "read", read):
         yield words
 
 
@@ -164,7 +189,7 @@ def test_who_can_not_do_without_asks_at_once(runtime: Runtime, broken: list[str]
 
 
 def test_a_fault_of_ours_does_not_keep_a_run_from_settling_either(runtime: Runtime):
-    with patch.object(runtime.workflows._context.catalog, "workflows", side_effect=KeyError("d")):
+    with patch.object(runtime.workflows._context.catalog, "read", side_effect=KeyError("d")):
         runtime.catalog.prepare(NS)
         assert runtime.catalog.at_hand(NS) is None
 
@@ -173,7 +198,7 @@ def test_a_read_that_takes_too_long_is_not_waited_for(house: House):
     runtime = house_of(house.client, catalog_patience_seconds=0).container()
     answered = Event()
     with patch.object(
-        runtime.workflows._context.catalog, "workflows", side_effect=lambda *_, **__: answered.wait() and []
+        runtime.workflows._context.catalog, "read", side_effect=lambda _: answered.wait() and (0, [])
     ):
         runtime.catalog.prepare(NS)
         try:

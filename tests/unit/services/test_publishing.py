@@ -303,7 +303,7 @@ def test_a_catalog_that_cannot_be_read_delays_no_settle_and_orphans_nobody(house
 
     runtime.catalog._reads.clear()
     store = runs_of(runtime.starts) and runtime.starts._context.catalog
-    store.workflows = refuse  # type: ignore[method-assign]
+    store.read = refuse  # type: ignore[method-assign]
     assert finish(runtime, "r1").finished
     assert ending_of(house, "r1").settlement.unresolved
     house.clock.advance(2 * HOUR)
@@ -361,7 +361,8 @@ def test_a_subscriber_that_comes_back_while_it_is_looked_for_is_no_orphan(house:
     back: list[str] = []
 
     def come_back(operation: str, request: dict[str, Any]) -> None:
-        if operation == "GetItem" and request["TableName"] == house.settings.catalog_table and not back:
+        sort = request.get("Key", {}).get("s", {}).get("S", "")
+        if operation == "GetItem" and sort.startswith("gone#") and not back:
             back.append(operation)
             register(house, "report", BUILT)
 

@@ -6,6 +6,7 @@ It knows expressions as text alone: what starts, speaks and finishes must not pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -126,11 +127,15 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot:
-    """A namespace's catalog as it was at ``read_at``. Never changes."""
+    """A namespace's catalog as it was at ``read_at``. Never changes. ``revision`` is that of the catalog when
+    the reading began."""
 
-    def __init__(self, *, namespace: str, read_at: Millis, workflows: Iterable[Workflow] = ()) -> None:
+    def __init__(
+        self, *, namespace: str, read_at: Millis, workflows: Iterable[Workflow] = (), revision: int = 0
+    ) -> None:
         self.namespace = namespace
         self.read_at = read_at
+        self.revision = revision
         by_name = {workflow.name: workflow for workflow in workflows}
         self.workflows: Mapping[str, Workflow] = MappingProxyType(dict(sorted(by_name.items())))
         subscribers: dict[str, list[str]] = {}
@@ -138,6 +143,12 @@ class Snapshot:
             for event in workflow.events:
                 subscribers.setdefault(event, []).append(workflow.name)
         self._subscribers = {event: tuple(found) for event, found in subscribers.items()}
+
+    def still(self, read_at: Millis) -> Snapshot:
+        """This, found unchanged at ``read_at``."""
+        found = copy(self)
+        found.read_at = read_at
+        return found
 
     def workflow(self, name: str) -> Workflow | None:
         """The registered workflow of that name."""

@@ -63,8 +63,8 @@ class Workflows:
         context, store = self._context, self._context.catalog
         rev = context.nonce()
         for round_ in range(ROUNDS):
-            revision = store.revision(wish.namespace)
-            standing = {each.name: each for each in store.workflows(wish.namespace, consistent=True)}
+            revision, registered = store.read(wish.namespace)
+            standing = {each.name: each for each in registered}
             before, now = standing.get(wish.name), context.clock.now()
             after = register(before, wish, rev=rev, now=now)
             if after is before:

@@ -18,6 +18,9 @@ _NAME = "name#"
 _WORKFLOW = "wf#"
 _GONE = "gone#"
 _REVISION = "revision"
+_AFTER_WORKFLOWS = "wf$"
+"""Sorts after every workflow. What else of a namespace sorts between the revision and this is read with
+them."""
 _HEAL = "#heal"
 """The partition of all heal items: no namespace begins so."""
 
@@ -81,10 +84,17 @@ class CatalogStore:
             self._noted.clear()
         self._noted.add((namespace, workflow))
 
-    def workflows(self, namespace: str, *, consistent: bool = False) -> list[Workflow]:
-        """The registered workflows, by name."""
-        rows = self._table.query_all(namespace, CatalogRow.s.startswith(_WORKFLOW), consistent=consistent)
-        return [_workflow(raw) for raw in rows]
+    def read(self, namespace: str) -> tuple[int, list[Workflow]]:
+        """The revision and the registered workflows, in one consistent query: they are no older than it."""
+        between = CatalogRow.s.between(_REVISION, _AFTER_WORKFLOWS)
+        revision, workflows = 0, []
+        for raw in self._table.query_all(namespace, between, consistent=True):
+            sort = raw["s"]["S"]
+            if sort == _REVISION:
+                revision = int(raw["n"]["N"])
+            elif sort.startswith(_WORKFLOW):
+                workflows.append(_workflow(raw))
+        return revision, workflows
 
     def workflow(self, namespace: str, name: str) -> Workflow | None:
         """One registered workflow, consistently."""
@@ -100,9 +110,9 @@ class CatalogStore:
         )
         return [_workflow(raw) for raw in page.items], page.more is not None
 
-    def revision(self, namespace: str) -> int:
-        """How often the catalog has changed, consistently."""
-        raw = self._table.get(namespace, _REVISION, consistent=True)
+    def revision(self, namespace: str, *, consistent: bool = True) -> int:
+        """How often the catalog has changed."""
+        raw = self._table.get(namespace, _REVISION, consistent=consistent)
         return 0 if raw is None else int(raw["n"]["N"])
 
     def register(self, change: Change) -> bool:
