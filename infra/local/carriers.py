@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from baton.bootstrap import Runtime
 from baton.store.schema import TABLES, TableSpec
+from infra.local.carrier import Carrier
 from infra.local.collector import Collector
 from infra.local.delivery import Call, Delivery, Parked
 from infra.local.messaging import AWS, QueueAt, client_of
@@ -28,18 +29,6 @@ HERE = Pace(busy=0.01, idle=0.025)
 """Of a stream in this process, where to see that there is nothing costs next to nothing."""
 
 ELSEWHERE = Pace(busy=0.025, idle=0.1)
-
-
-class Carrier(Protocol):
-    """One of them."""
-
-    def start(self) -> None:
-        """Begin."""
-        ...
-
-    def stop(self, timeout: float) -> bool:
-        """End; False when that took longer than ``timeout`` seconds."""
-        ...
 
 
 class Carriers:

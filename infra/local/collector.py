@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from moto.dynamodb.models import dynamodb_backends
 
 from baton.domain.clock import Clock
 from baton.store.schema import TABLES, TableSpec
+from infra.local.carrier import Carrier
 from infra.local.memory import LOCK
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SECONDS = 10.0
 Key = dict[str, Any]
 
 
-class Collector:
+class Collector(Carrier):
     """Collects in a thread of its own until stopped, from the tables that ``names`` has for their specs.
 
     What is over is looked for past moto's API, which would copy the tables; it is removed by an ordinary
@@ -33,23 +33,11 @@ class Collector:
     """
 
     def __init__(self, client: DynamoDBClient, names: Mapping[str, str], *, clock: Clock) -> None:
+        super().__init__("collector", first_pause=SECONDS)
         self._client = client
         self._names = names
         self._clock = clock
         self._specs = [spec for spec in TABLES if spec.ttl_attribute is not None]
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="collector", daemon=True)
-
-    def start(self) -> None:
-        """Begin to collect."""
-        self._thread.start()
-
-    def stop(self, timeout: float) -> bool:
-        """Collect no more. False when what is under way did not end within ``timeout`` seconds."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
 
     def collect(self) -> int:
         """Remove what is over now; how many items that were."""
@@ -82,9 +70,9 @@ class Collector:
                 if (ttl := item.attrs.get(spec.ttl_attribute)) is not None and int(ttl.value) <= now
             ]
 
-    def _run(self) -> None:
-        while not self._stopping.wait(SECONDS):
-            try:
-                self.collect()
-            except Exception:  # a thread of its own: the next collection comes all the same
-                logger.exception("a collection failed")
+    def _turn(self) -> float:
+        try:
+            self.collect()
+        except Exception:  # a thread of its own: the next collection comes all the same
+            logger.exception("a collection failed")
+        return SECONDS

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from infra.local.carrier import Carrier
 from infra.local.delivery import Delivery
 from infra.local.lanes import Lanes
 from infra.local.records import Filter, Record
@@ -46,7 +47,7 @@ class _Outlet(NamedTuple):
     lanes: Lanes[Record]
 
 
-class Pump:
+class Pump(Carrier):
     """One table's stream to the functions of ``deliveries``; it reads in a thread of its own until stopped.
 
     ``stopping`` is set then: also deliveries that wait to try again should look at it.
@@ -62,27 +63,20 @@ class Pump:
         name: str,
         stopping: threading.Event,
     ) -> None:
+        super().__init__(f"pump-{name}", stopping=stopping)
         self._reader = reader
         self._hash_key = hash_key
         self._pace = pace
-        self._stopping = stopping
         self._quiet = 0
         self._threads = ThreadPoolExecutor(
             sum(each.source.parallel for each in deliveries), thread_name_prefix=f"stream-{name}"
         )
         self._outlets = [self._outlet(each) for each in deliveries]
-        self._thread = threading.Thread(target=self._run, name=f"pump-{name}", daemon=True)
-
-    def start(self) -> None:
-        """Begin to read."""
-        self._thread.start()
 
     def stop(self, timeout: float) -> bool:
         """Read no more, and let what was read be handed over. False when that did not end within ``timeout``
         seconds."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
+        super().stop(timeout)
         done = self.settled(timeout)
         self._threads.shutdown(wait=done, cancel_futures=True)
         return done and not self._thread.is_alive()
@@ -96,7 +90,7 @@ class Pump:
             count += len(records)
             for outlet in self._outlets:
                 lanes = outlet.lanes
-                outlet.lanes.add(
+                lanes.add(
                     (record.lane(lanes.count, self._hash_key), record)
                     for record in records
                     if outlet.filter.lets(record)
@@ -107,12 +101,7 @@ class Pump:
         """Whether all that was read is handed over, within ``timeout`` seconds."""
         return all(outlet.lanes.idle(timeout) for outlet in self._outlets)
 
-    def _run(self) -> None:
-        while not self._stopping.wait(self._pause()):
-            pass
-
-    def _pause(self) -> float:
-        """One round, and how long to wait for the next."""
+    def _turn(self) -> float:
         try:
             read = self.round()
         except (BotoCoreError, ClientError) as trouble:

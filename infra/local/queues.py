@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from infra.local.carrier import Carrier
 from infra.local.delivery import Call
 from infra.local.messaging import QueueAt
 from infra.local.partial import failures
@@ -27,38 +27,19 @@ LONG_POLL_SECONDS = 2
 TROUBLE_PAUSE = 1.0
 
 
-class QueuePoller:
+class QueuePoller(Carrier):
     """Calls ``function`` with what comes into a queue, in a thread of its own until stopped.
 
     What the function does is deleted; what it fails on comes again when the queue shows it again, and the
     queue itself parks what fails too often.
     """
 
-    def __init__(
-        self,
-        function: Function,
-        source: QueueSource,
-        queue: QueueAt,
-        *,
-        call: Call,
-    ) -> None:
+    def __init__(self, function: Function, source: QueueSource, queue: QueueAt, *, call: Call) -> None:
+        super().__init__(f"queue-{function.name}")
         self._function = function
         self._source = source
         self._queue = queue
         self._call = call
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"queue-{function.name}", daemon=True)
-
-    def start(self) -> None:
-        """Begin to poll."""
-        self._thread.start()
-
-    def stop(self, timeout: float) -> bool:
-        """Poll no more; let the call under way end. False when it did not within ``timeout`` seconds."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
 
     def round(self) -> int:
         """Look once, and have the function do what there is; how many messages there were."""
@@ -105,11 +86,9 @@ class QueuePoller:
             "awsRegion": region,
         }
 
-    def _run(self) -> None:
-        pause = 0.0
-        while not self._stopping.wait(pause):
-            try:
-                pause = 0.0 if self.round() or self._queue.far else POLL_SECONDS
-            except (BotoCoreError, ClientError) as trouble:
-                logger.warning("the queue of %s can't be polled now: %s", self._function.name, trouble)
-                pause = TROUBLE_PAUSE
+    def _turn(self) -> float:
+        try:
+            return 0.0 if self.round() or self._queue.far else POLL_SECONDS
+        except (BotoCoreError, ClientError) as trouble:
+            logger.warning("the queue of %s can't be polled now: %s", self._function.name, trouble)
+            return TROUBLE_PAUSE
