@@ -32,7 +32,7 @@ def running_stack(
     signals: bool = True,
     functions: tuple[Function, ...] = FUNCTIONS,
     folder: Path = FOLDER,
-    around: Callable[[Invoker, Runtime], Invoker] = lambda functions, _runtime: functions,
+    around: Callable[[Invoker, Runtime], Invoker] = Options.around,
     **settings: Any,
 ) -> Iterator[Stack]:
     """A stack on a free port, in threads of this process, with tables of its own; the block's end drains it.
