@@ -22,8 +22,8 @@ def answering(*answers):
 def workflow_json(name="report", **over):
     workflow = {
         "name": name, "namespace": "default", "description": None, "target": None, "subscribes": [],
-        "batch": None, "inactivity_timeout_seconds": None, "max_attempts": None, "retention_seconds": None,
-        "created_at": NOW, "updated_at": NOW,
+        "batch": None, "backoff": None, "inactivity_timeout_seconds": None, "max_attempts": None,
+        "retention_seconds": None, "created_at": NOW, "updated_at": NOW,
     }  # fmt: skip
     return workflow | over
 
@@ -45,3 +45,8 @@ def stats_json(**over):
 def owing_json(run_id="r1", **over):
     owing = {"run_id": run_id, "workflow": "build", "attempt": 1, "event": "run.completed:build"}
     return owing | {"subscribers": ["report"], "since": NOW, "why": "its publisher has not come by"} | over
+
+
+def worker_json(worker_id="w1", **over):
+    worker = {"worker_id": worker_id, "runtime": None, "workflows": ["build"]}
+    return worker | {"seen_at": NOW, "expires_at": NOW} | over

@@ -51,8 +51,8 @@ def problem(
 # What any other call is answered: each takes the fields it looks for.
 ANSWERS = {
     "run": run_json(), "started": False, "finished": True, "resumed": True, "event_id": "e",
-    "workflow": {"name": "w"}, "workflows": [], "owed": 0, "due": 0,
-    "runs": 0, "created": 0, "existing": 0, "re_owed": 0, "skipped": 0,
+    "workflow": {"name": "w"}, "workflows": [], "workers": [], "ttl_seconds": 60, "expires_at": NOW,
+    "owed": 0, "due": 0, "runs": 0, "created": 0, "existing": 0, "re_owed": 0, "skipped": 0,
 }  # fmt: skip
 
 

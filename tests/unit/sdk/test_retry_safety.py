@@ -34,6 +34,12 @@ OPERATIONS = {
     "republish_all": (True, lambda c: list(c.republish_all("w"))),
     "publish_event": (True, lambda c: c.publish_event("e", 1)),
     "stats": (True, lambda c: c.stats()),
+    "claim": (True, lambda c: c.claim("w1", ["w"])),
+    "claim_run": (True, lambda c: c.claim_run("r1", "w1")),
+    "renew": (True, lambda c: c.renew("r1", "w1", 1)),
+    "release": (True, lambda c: c.release("r1", "w1", 1, error="no")),
+    "announce": (True, lambda c: c.announce("w1", {"w": None})),
+    "workers": (True, lambda c: next(c.workers(), None)),
     "append without a producer": (False, lambda c: c.append("r1", EVENT)),
     "append with a producer": (True, lambda c: c.append("r1", EVENT, producer=Producer(id="p"))),
 }
@@ -94,6 +100,7 @@ def test_a_repeat_is_the_same_request_to_the_byte(operation, client, service):
         lambda c: c.resume("r1"),
         lambda c: c.start("w"),
         lambda c: c.suspend("r1", event="e"),
+        lambda c: c.claim_run("r1", "w1"),
     ],
 )
 def test_each_call_makes_an_idempotency_key_of_its_own(call, client, service):

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 import baton_sdk
-from baton_sdk import Batch, Subscription, Target, Workflow
+from baton_sdk import Backoff, Batch, Subscription, Target, Workflow
 from baton_sdk.graph import ended
 from tests.unit.sdk.answers import answering, link_json, workflow_json
 
@@ -15,6 +15,7 @@ REPORT = workflow_json(
     target={"kind": "lambda", "arn": "arn:aws:lambda:x"},
     subscribes=[{"event": "run.completed:build", "where": "run.output.ok", "input": None}],
     batch={"mode": "batch", "window_seconds": 2.5, "key": None, "max_size": 100, "max_wait_seconds": 25.0},
+    backoff={"base_seconds": 0, "max_seconds": 300},
     max_attempts=2,
     later_field=1,
 )
@@ -26,6 +27,7 @@ def test_a_workflow_has_every_field_of_the_contract():
     assert workflow.subscribes == (Subscription(event="run.completed:build", where="run.output.ok"),)
     assert workflow.target == Target(kind="lambda", arn="arn:aws:lambda:x")
     assert workflow.batch == Batch(mode="batch", window_seconds=2.5, max_size=100, max_wait_seconds=25.0)
+    assert workflow.backoff == Backoff(base_seconds=0, max_seconds=300)
     assert (workflow.max_attempts, workflow.raw["later_field"]) == (2, 1)
 
 
@@ -36,6 +38,7 @@ def test_a_registration_sends_what_was_given_and_nothing_else(connect):
         target=Target(kind="worker"),
         subscribes=[Subscription(event="a", where="b"), {"event": "c"}],
         batch=Batch(mode="debounce", window_seconds=5),
+        backoff=Backoff(base_seconds=0),
     )
     assert made.created and made.workflow.name == "report"
     assert (seen[0].method, seen[0].url.raw_path) == ("PUT", b"/v1/workflows/team%2Freport")
@@ -43,6 +46,7 @@ def test_a_registration_sends_what_was_given_and_nothing_else(connect):
         "target": {"kind": "worker"},
         "subscribes": [{"event": "a", "where": "b"}, {"event": "c"}],
         "batch": {"mode": "debounce", "window_seconds": 5},
+        "backoff": {"base_seconds": 0},
     }
 
 

@@ -45,6 +45,7 @@ from baton_sdk.errors import (
 from baton_sdk.follower import Follower
 from baton_sdk.graph import Graph
 from baton_sdk.handoff import Handed, Owing, Published, Refusal, Republished, Stats
+from baton_sdk.lease import Renewed, WorkerInfo
 from baton_sdk.log import NOW, START, Appended, Event, Page
 from baton_sdk.outbox import Limits
 from baton_sdk.producer import Producer
@@ -63,7 +64,16 @@ from baton_sdk.run import (
     Wait,
     Waiter,
 )
-from baton_sdk.workflow import Batch, Link, Registered, Subscription, Target, Workflow, WorkflowDetail
+from baton_sdk.workflow import (
+    Backoff,
+    Batch,
+    Link,
+    Registered,
+    Subscription,
+    Target,
+    Workflow,
+    WorkflowDetail,
+)
 from baton_sdk.writer import Writer
 
 __all__ = [
@@ -73,6 +83,7 @@ __all__ = [
     "PATIENT",
     "START",
     "Appended",
+    "Backoff",
     "BadAnswer",
     "Batch",
     "BatonError",
@@ -109,6 +120,7 @@ __all__ = [
     "Published",
     "Refusal",
     "Registered",
+    "Renewed",
     "Republished",
     "Resumed",
     "RetryPolicy",
@@ -131,6 +143,7 @@ __all__ = [
     "UnsupportedMediaType",
     "Wait",
     "Waiter",
+    "WorkerInfo",
     "Workflow",
     "WorkflowDetail",
     "Writer",

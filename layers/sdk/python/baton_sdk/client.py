@@ -14,10 +14,11 @@ from baton_sdk.log_calls import LogCalls
 from baton_sdk.retry import DEFAULT, PATIENT, RetryPolicy
 from baton_sdk.run_calls import RunCalls
 from baton_sdk.transport import Address, Transport
+from baton_sdk.worker_calls import WorkerCalls
 from baton_sdk.workflow_calls import WorkflowCalls
 
 
-class Client(RunCalls, LogCalls, WorkflowCalls, HandoffCalls):
+class Client(RunCalls, LogCalls, WorkflowCalls, HandoffCalls, WorkerCalls):
     """Talks to one Baton service as one caller. Use it as a context manager, or ``close`` it; threads may
     share it.
 

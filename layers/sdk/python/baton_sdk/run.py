@@ -95,7 +95,7 @@ class Run:
                 resumable=bool(data.get("resumable")),
                 priority=data.get("priority") or 0,
                 depth=data.get("depth") or 0,
-                cancel_requested=_cancel_request(data.get("cancel_requested")),
+                cancel_requested=cancel_request(data.get("cancel_requested")),
                 lease=_lease(data.get("lease")),
                 triggered_by=_trigger(data.get("triggered_by")),
                 raw=data,
@@ -226,7 +226,8 @@ def moment(value: Any) -> datetime | None:
     return None if value is None else datetime.fromisoformat(value)
 
 
-def _cancel_request(data: Any) -> CancelRequest | None:
+def cancel_request(data: Any) -> CancelRequest | None:
+    """A latched wish to stop, or None."""
     return None if data is None else CancelRequest(at=moment(data.get("at")), reason=data.get("reason"))
 
 

@@ -49,6 +49,15 @@ class Target(Wish):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Backoff(Wish):
+    """How long a run waits after a failure: anything up to ``base_seconds``, twice as much after each further
+    one, ``max_seconds`` at most. What is not given is the service's default; a base of 0 is at once."""
+
+    base_seconds: float | None = None
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Workflow:
     """A registered workflow. ``raw`` is the JSON object as it came."""
 
@@ -57,6 +66,7 @@ class Workflow:
     target: Target | None
     subscribes: tuple[Subscription, ...]
     batch: Batch | None
+    backoff: Backoff | None
     inactivity_timeout_seconds: float | None
     max_attempts: int | None
     retention_seconds: float | None
@@ -75,6 +85,7 @@ class Workflow:
                 target=_target(data.get("target")),
                 subscribes=tuple(_subscription(entry) for entry in data.get("subscribes") or ()),
                 batch=_batch(data.get("batch")),
+                backoff=_backoff(data.get("backoff")),
                 created_at=moment(data.get("created_at")),
                 updated_at=moment(data.get("updated_at")),
                 raw=data,
@@ -159,3 +170,9 @@ def _batch(data: Mapping[str, Any] | None) -> Batch | None:
         return None
     optional = {name: data.get(name) for name in ("key", "max_size", "max_wait_seconds")}
     return Batch(mode=data["mode"], window_seconds=data["window_seconds"], **optional)
+
+
+def _backoff(data: Mapping[str, Any] | None) -> Backoff | None:
+    if data is None:
+        return None
+    return Backoff(base_seconds=data.get("base_seconds"), max_seconds=data.get("max_seconds"))

@@ -8,7 +8,7 @@ from typing import Any
 from baton_sdk.calls import Calls, json_object, path_of
 from baton_sdk.graph import Graph
 from baton_sdk.wish import plain
-from baton_sdk.workflow import Batch, Registered, Subscription, Target, Workflow, WorkflowDetail
+from baton_sdk.workflow import Backoff, Batch, Registered, Subscription, Target, Workflow, WorkflowDetail
 
 CREATED = 201
 
@@ -24,6 +24,7 @@ class WorkflowCalls(Calls):
         target: Target | Mapping[str, Any] | None = None,
         subscribes: Sequence[Subscription | Mapping[str, Any]] | None = None,
         batch: Batch | Mapping[str, Any] | None = None,
+        backoff: Backoff | Mapping[str, Any] | None = None,
         inactivity_timeout_seconds: float | None = None,
         max_attempts: int | None = None,
         retention_seconds: float | None = None,
@@ -39,6 +40,7 @@ class WorkflowCalls(Calls):
             "target": plain(target),
             "subscribes": None if subscribes is None else [plain(each) for each in subscribes],
             "batch": plain(batch),
+            "backoff": plain(backoff),
             "inactivity_timeout_seconds": inactivity_timeout_seconds,
             "max_attempts": max_attempts,
             "retention_seconds": retention_seconds,

@@ -56,6 +56,7 @@ subscribes:
     where: run.output.tests > `0`
     input: "{commit: run.output.commit}"
 batch: {mode: debounce, window_seconds: 5}
+backoff: {base_seconds: 0, max_seconds: 30}
 max_attempts: 2
 ---
 """
@@ -81,6 +82,7 @@ def test_what_a_file_declares_is_registered_in_order(run, requests, catalog, fil
                 }
             ],
             "batch": {"mode": "debounce", "window_seconds": 5},
+            "backoff": {"base_seconds": 0, "max_seconds": 30},
             "max_attempts": 2,
         },
     }
@@ -144,6 +146,14 @@ WRONG = {
     "any field of any part": (
         "name: a\nbatch:\n  mode: batch\n  window_seconds: 5\n  max_sise: 3",
         "5: document 1 (a), batch.max_sise: there is no such field; max_size is meant?",
+    ),
+    "also of its backoff": (
+        "name: a\nbackoff: {base_secs: 1}",
+        "2: document 1 (a), backoff.base_secs: there is no such field; base_seconds is meant?",
+    ),
+    "a wait below nothing": (
+        "name: a\nbackoff:\n  base_seconds: -1",
+        "3: document 1 (a), backoff.base_seconds: Expected `float` >= 0",
     ),
     "a field that is no text": ("name: a\n1: 2", "1: document 1 (a): a field's name is text"),
     "another type": (
@@ -272,6 +282,7 @@ REPORT = workflow_json(
     target={"kind": "sqs", "arn": "arn:q"},
     subscribes=[{"event": "run.completed:build"}, {"event": "order"}, {"event": "order", "where": "x"}],
     batch={"mode": "batch", "window_seconds": 60, "key": "payload.id"},
+    backoff={"base_seconds": 0.5, "max_seconds": 30},
 )
 
 
@@ -293,7 +304,7 @@ def test_a_workflow_is_shown_with_its_links(run):
     shown = run("workflows", "show", "report", answer=detail, terminal=True).stdout
     for said in (
         "sqs arn:q", "batch by payload.id, window 60 s", "run.completed:build", "run.output.ok", "mail",
-        "run.failed:report", "by a worker",
+        "run.failed:report", "by a worker", "from 0.5 s to 30 s",
     ):  # fmt: skip
         assert said in shown
     assert json.loads(run("workflows", "show", "report", "--json", answer=detail).stdout) == detail

@@ -10,7 +10,7 @@ from baton_sdk.cli.output import Output
 from baton_sdk.cli.session import Session, command, take_globals
 from baton_sdk.cli.views import seconds, when
 from baton_sdk.cli.workflows.apply import apply
-from baton_sdk.workflow import Batch, Link, WorkflowDetail
+from baton_sdk.workflow import Backoff, Batch, Link, WorkflowDetail
 
 workflows = typer.Typer(
     name="workflows",
@@ -76,6 +76,7 @@ def _show(out: Output, detail: WorkflowDetail) -> None:
             ("batch", _batch(workflow.batch)),
             ("inactivity timeout", seconds(workflow.inactivity_timeout_seconds)),
             ("max attempts", workflow.max_attempts),
+            ("backoff", _backoff(workflow.backoff)),
             ("retention", seconds(workflow.retention_seconds)),
             ("created", when(workflow.created_at)),
             ("updated", when(workflow.updated_at)),
@@ -98,6 +99,13 @@ def _batch(batch: Batch | None) -> str | None:
         return None
     key = f" by {batch.key}" if batch.key else ""
     return f"{batch.mode}{key}, window {batch.window_seconds:g} s"
+
+
+def _backoff(backoff: Backoff | None) -> str | None:
+    if backoff is None:
+        return None
+    bounds = (("from", backoff.base_seconds), ("to", backoff.max_seconds))
+    return " ".join(f"{word} {value:g} s" for word, value in bounds if value is not None)
 
 
 def delete(session: Session, workflow: WorkflowArgument) -> None:

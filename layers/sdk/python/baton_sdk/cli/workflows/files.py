@@ -17,12 +17,23 @@ from ruamel.yaml.comments import CommentedBase, CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from baton_sdk.cli.workflows.shape import NO_MATCH, Batch, Steps, Subscription, Target, Workflow, misread
+from baton_sdk.cli.workflows.shape import (
+    NO_MATCH,
+    Backoff,
+    Batch,
+    Steps,
+    Subscription,
+    Target,
+    Workflow,
+    misread,
+)
 from baton_sdk.errors import FieldError, InvalidRequest
 
 LIST = "workflows"
 _FIELDS = {LIST, *Workflow.__struct_fields__}
-_KNOWN = [name for part in (Workflow, Subscription, Batch, Target) for name in part.__struct_fields__]
+_KNOWN = [
+    name for part in (Workflow, Subscription, Batch, Backoff, Target) for name in part.__struct_fields__
+]
 _WHERE = re.compile(r"(?P<msg>.*) - at `(?P<path>[^`]*)`(?: in `(?P<inside>[^`]*)`)?\Z", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")

@@ -42,6 +42,13 @@ class Batch(Struct, forbid_unknown_fields=True, omit_defaults=True):
     max_wait_seconds: Annotated[float, Meta(ge=1, le=864_000)] | None = None
 
 
+class Backoff(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """How long its runs wait after a failure."""
+
+    base_seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
+    max_seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
+
+
 class Target(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Who performs its queued runs."""
 
@@ -61,6 +68,7 @@ class Workflow(Struct, forbid_unknown_fields=True, omit_defaults=True):
     target: Target | None = None
     subscribes: Annotated[list[Subscription], Meta(max_length=64)] | None = None
     batch: Batch | None = None
+    backoff: Backoff | None = None
     inactivity_timeout_seconds: Annotated[float, Meta(ge=0, le=2_592_000)] | None = None
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
     retention_seconds: Annotated[float, Meta(ge=1, le=315_360_000)] | None = None
