@@ -12,6 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from baton_sdk import Run
 from baton_sdk.worker import tracing
+from baton_sdk.worker.errors import Cancelled, Draining, Lost, Suspending, Wait
 from baton_sdk.worker.tracing import attempt_span, step_span
 from tests.unit.sdk.service import run_json
 
@@ -19,10 +20,6 @@ TRACE_ID, SPAN_ID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 RUN = Run.from_json(
     run_json(workflow="report", attempt=3, namespace="acme", traceparent=f"00-{TRACE_ID}-{SPAN_ID}-01")
 )
-
-
-class Unwound(BaseException):
-    """As a function is left that is suspended."""
 
 
 @pytest.fixture
@@ -102,9 +99,12 @@ def test_a_step_that_failed_and_was_done_with_does_not_fail_its_attempt(spans):
     assert attempt.status.status_code is StatusCode.UNSET and attempt.events == ()
 
 
-def test_a_function_that_is_suspended_has_not_failed(spans):
-    with pytest.raises(Unwound), attempt_span(RUN):
-        raise Unwound
+@pytest.mark.parametrize(
+    "unwinding", [Suspending(Wait(position=1, event="approved")), Draining(), Lost(), Cancelled("enough")]
+)
+def test_a_function_that_is_suspended_or_told_to_stop_has_not_failed(unwinding, spans):
+    with pytest.raises(type(unwinding)), attempt_span(RUN):
+        raise unwinding
     (span,) = spans()
     assert span.status.status_code is StatusCode.UNSET and span.events == ()
     assert span.end_time is not None

@@ -14,6 +14,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.types import AttributeValue
 
 from baton_sdk.run import Run
+from baton_sdk.worker.errors import Cancelled
 
 TRACER = "baton_sdk.worker"
 _W3C = TraceContextTextMapPropagator()
@@ -45,8 +46,10 @@ def _span(
     ) as span:
         try:
             yield
+        except Cancelled:
+            raise  # as somebody wished
         except Exception as error:
-            # Not a BaseException: a function that is suspended or told to stop is unwound by one.
+            # Not what unwinds a function that is suspended or told to stop: that has not failed.
             span.record_exception(error)
             span.set_status(Status(StatusCode.ERROR, f"{type(error).__name__}: {error}"))
             raise
