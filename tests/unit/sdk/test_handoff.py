@@ -137,6 +137,7 @@ def test_a_run_comes_with_all_that_hangs_on_it(connect):
     ]  # fmt: skip
     assert detail.awaited_by == (Waiter(run_id="r2", run_state="suspended"),)
     assert detail.subscribers == ("mail", "report")
+    assert detail.released is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 import baton_sdk
-from baton_sdk import Lease, RetryPolicy, Subscription
+from baton_sdk import Lease, Released, RetryPolicy, Subscription
 from tests.unit.sdk import service as faults
 from tests.unit.sdk.answers import answering, worker_json
 from tests.unit.sdk.service import NOW, problem, run_json
@@ -121,6 +121,13 @@ def test_a_release_may_be_for_later_or_a_failure(connect):
     ]
 
 
+@pytest.mark.parametrize("error", [None, {"message": "the lease of worker w1 ran out", "type": "lease"}])
+def test_a_run_that_came_back_says_why(error, connect):
+    released = {"worker_id": "w1", "attempt": 2, "error": error}
+    handler, _ = answering({"run": run_json(state="pending"), "released": released})
+    assert connect(handler).get("r1").released == Released(worker_id="w1", attempt=2, error=error)
+
+
 def test_an_announcement_tells_nothing_of_subscriptions_apart_from_none(connect):
     handler, seen = answering({"ttl_seconds": 60})
     served = {"build": None, "mail": [], "report": [Subscription(event="a", where="b"), {"event": "c"}]}
@@ -167,6 +174,7 @@ def test_a_worker_id_that_would_name_another_path_is_refused(worker_id, connect)
         ({"expires_at": None}, lambda c: c.renew("r1", "w1", 1)),
         ({"expires_at": NOW, "cancel_requested": "yes"}, lambda c: c.renew("r1", "w1", 1)),
         ({"run": None}, lambda c: c.release("r1", "w1", 1)),
+        ({"run": run_json(), "released": {}}, lambda c: c.get("r1")),
         ({"ttl_seconds": None}, lambda c: c.announce("w1", {})),
         ({"workers": [{}]}, lambda c: list(c.workers())),
         ({"workers": [worker_json(seen_at="soon")]}, lambda c: list(c.workers())),

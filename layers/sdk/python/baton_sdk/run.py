@@ -159,14 +159,26 @@ class Waiter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Released:
+    """How the last lease of a pending run ended. Without an ``error`` its worker gave it back; with one the
+    attempt failed, or the lease ran out (type ``lease``)."""
+
+    worker_id: str
+    attempt: int
+    error: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDetail:
-    """A run with what hangs on it. ``subscribers`` are those of both its endings; ``etag`` covers all."""
+    """A run with what hangs on it. ``subscribers`` are those of both its endings; ``released`` says why a run
+    that was driven is pending again; ``etag`` covers all."""
 
     run: Run
     deliveries: tuple[Delivery, ...]
     subscribers: tuple[str, ...]
     waits_for: tuple[Wait, ...]
     awaited_by: tuple[Waiter, ...]
+    released: Released | None
     etag: str | None
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
@@ -180,6 +192,7 @@ class RunDetail:
                 subscribers=tuple(data.get("subscribers") or ()),
                 waits_for=tuple(_wait(entry) for entry in data.get("waits_for") or ()),
                 awaited_by=tuple(_waiter(entry) for entry in data.get("awaited_by") or ()),
+                released=_released(data.get("released")),
                 etag=etag,
                 raw=data,
             )
@@ -258,3 +271,9 @@ def _wait(data: Mapping[str, Any]) -> Wait:
 
 def _waiter(data: Mapping[str, Any]) -> Waiter:
     return Waiter(run_id=data["run_id"], run_state=data.get("run_state"))
+
+
+def _released(data: Mapping[str, Any] | None) -> Released | None:
+    if data is None:
+        return None
+    return Released(worker_id=data["worker_id"], attempt=data["attempt"], error=data.get("error"))

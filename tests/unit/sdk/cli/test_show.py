@@ -142,3 +142,19 @@ def test_in_a_pipe_nothing_else_is_asked_for(house, shown, requests):
 def test_as_json_it_is_what_the_service_answers(house, run):
     house.add("r1", {"subscribers": ["mail"]})
     assert json.loads(run("runs", "show", "r1", "--json", answer=house).stdout)["subscribers"] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(None, "given back"), ({"message": "the lease of worker w1 ran out"}, "the lease of worker w1 ran out")],
+)
+def test_a_run_that_nobody_drives_any_more_says_why_and_from_when_on(error, why, house, shown):
+    released = {"released": {"worker_id": "w1", "attempt": 2, "error": error}}
+    house.add("r1", released, state="pending", available_at=NOW)
+    lines = {line.split("\t")[0]: line.split("\t")[1] for line in shown("r1", terminal=False) if line}
+    assert lines["came back"] == f"from w1, attempt 2: {why}"
+    assert "available" in lines
+    house.add("r1", released, state="running", available_at=NOW, lease={"worker_id": "w2", "expires_at": NOW})
+    lines = {line.split("\t")[0]: line.split("\t")[1] for line in shown("r1", terminal=False) if line}
+    assert lines["lease"].startswith("w2 until ")
+    assert not {"came back", "available"} & lines.keys()

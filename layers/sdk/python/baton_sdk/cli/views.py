@@ -35,6 +35,7 @@ def show_run(out: Output, run: Run, more: Iterable[tuple[str, Any]] = ()) -> Non
             ("attempt", run.attempt),
             ("mode", run.mode),
             ("created", when(run.created_at)),
+            ("available", when(run.available_at) if run.state == "pending" else None),
             ("ended", when(run.ended_at)),
             ("input", _payload(run.input)),
             ("output", _payload(run.output)),
@@ -60,7 +61,8 @@ def show_run(out: Output, run: Run, more: Iterable[tuple[str, Any]] = ()) -> Non
 
 def show_detail(out: Output, detail: RunDetail) -> None:
     """A run with what hangs on it."""
-    show_run(out, detail.run, [("subscribers", ", ".join(detail.subscribers))])
+    more = [("came back", _came_back(detail)), ("subscribers", ", ".join(detail.subscribers))]
+    show_run(out, detail.run, more)
     if detail.waits_for:
         rows = [(w.kind, when(w.until) or w.run_id or w.event, _state(w.run_state)) for w in detail.waits_for]
         out.table(("WAITS FOR", "WHAT", "STATE"), rows)
@@ -144,6 +146,15 @@ def _cancel(run: Run) -> str | None:
     if run.cancel_requested is None:
         return None
     return f"{when(run.cancel_requested.at)} {run.cancel_requested.reason or ''}".rstrip()
+
+
+def _came_back(detail: RunDetail) -> str | None:
+    """Why nobody drives a run that somebody drove."""
+    last = detail.released
+    if last is None or detail.run.state != "pending":
+        return None
+    why = "given back" if last.error is None else reason(last.error)
+    return f"from {last.worker_id}, attempt {last.attempt}: {why}"
 
 
 def _payload(value: Any) -> str | None:
