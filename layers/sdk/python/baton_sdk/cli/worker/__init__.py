@@ -1,0 +1,1 @@
+"""``baton worker MODULE``: serve the workflows of a module."""
