@@ -12,6 +12,7 @@ from baton.store.schema import (
     DUE,
     LISTING,
     LOG,
+    QUEUE,
     RUNS,
     SETTLED,
     TABLES,
@@ -192,6 +193,17 @@ FUNCTIONS = (
         memory_mb=512,
         timeout_seconds=20,
         rights=(_on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),),
+    ),
+    Function(
+        name="workers",
+        memory_mb=512,
+        timeout_seconds=29,
+        rights=(
+            _on(RUNS, "BatchGetItem", "GetItem", "PutItem", "UpdateItem"),
+            *_of(RUNS, QUEUE),
+            _on(LOG, "GetItem", "PutItem", "Query"),
+            _on(CATALOG, "GetItem", "Query"),
+        ),
     ),
     Function(
         name="publish",

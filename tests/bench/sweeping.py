@@ -102,7 +102,7 @@ def _fill(stage: Stage, model: Run, count: int) -> None:
     tables, name = stage.tables, stage.tables.names["runs"]
     plain = Config(parameter_validation=False, max_pool_connections=WRITERS)
     client = boto3.client("dynamodb", endpoint_url=tables.endpoint, region_name=REGION, config=plain)
-    shards = Shards(stage.settings.due_shards, stage.settings.settled_shards)
+    shards = Shards(stage.settings.due_shards, stage.settings.settled_shards, stage.settings.queue_shards)
     item = run_item(model, shards).serialize()
 
     def put(numbers: range) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from baton.api.contract import OPERATIONS, Operation
+from baton.api.contract import OPERATIONS
+from baton.api.operation import Operation
 from baton.api.roles import Role
 from tests.functions.lambdas import Lambdas
 

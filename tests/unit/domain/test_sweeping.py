@@ -7,16 +7,17 @@ from baton.domain.run import CancelRequest, Step
 from baton.domain.settlement import Delivery, DeliveryState, Settlement, Wait
 from baton.domain.settling import Outcome
 from baton.domain.states import State
-from baton.domain.sweeping import decide_due, publishers, put_off
+from baton.domain.sweeping import Patience, decide_due, publishers, put_off
 from tests.unit.domain.events_at_hand import posted_at
 from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in, tail_at
 
 GRACE = 60
+PATIENCE = Patience(grace_seconds=GRACE, skew_seconds=2)
 
 
 def due(run, *, newest_ts=T0, now=NOW, kept=None):
     tail = tail_at(newest_ts=newest_ts)
-    return decide_due(run, tail, rev="rev2", now=now, grace_seconds=GRACE, kept=kept)
+    return decide_due(run, tail, PATIENCE, rev="rev2", now=now, kept=kept)
 
 
 def cancelled_at(at, **change):

@@ -83,7 +83,7 @@ def put_row(house: House, run_id: str, **change: Any) -> None:
     store = RunStore(
         house.dynamo(),
         house.settings.runs_table,
-        shards=Shards(house.settings.due_shards, house.settings.settled_shards),
+        shards=Shards(house.settings.due_shards, house.settings.settled_shards, house.settings.queue_shards),
     )
     before = store.get(NS, run_id)
     assert isinstance(before, Run)

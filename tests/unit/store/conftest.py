@@ -21,12 +21,12 @@ def dynamo(house: House):
 
 @pytest.fixture
 def runs(dynamo, house: House) -> RunStore:
-    return RunStore(dynamo, house.settings.runs_table, shards=Shards(2, 1))
+    return RunStore(dynamo, house.settings.runs_table, shards=Shards(2, 1, 1))
 
 
 @pytest.fixture
 def due(dynamo, house: House) -> DueStore:
-    return DueStore(dynamo, house.settings.runs_table, shards=Shards(2, 1))
+    return DueStore(dynamo, house.settings.runs_table, shards=Shards(2, 1, 1))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from baton.store.rows import (
 from tests.unit.manual_clock import MIDNIGHT
 from tests.unit.store.item_size import item_size
 
-EIGHT = Shards(due=8, settled=4)
+EIGHT = Shards(due=8, settled=4, queue=4)
 
 names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}", fullmatch=True)
 workflows = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", fullmatch=True)

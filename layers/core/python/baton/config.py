@@ -27,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     due_shards: int = 8
     settled_shards: int = 4
+    queue_shards: int = 4
     catalog_seconds: float = 5
     """How old a catalog may be that a container decides by."""
     catalog_patience_seconds: float = 0.25
@@ -35,6 +36,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     least_retention_seconds: float = 24 * 3600
     """What a workflow may ask for its runs; less only where nobody counts on them, on a laptop."""
     cancel_grace_seconds: float = 60
+    lease_seconds: float = 60
+    """Of a claim that names no other."""
+    least_lease_seconds: float = 10
+    """Less only where a worker's death is to be noticed at once, on a laptop."""
+    skew_seconds: float = 2
+    """How long after its end a lease counts as run out: clocks differ."""
+    claim_poll_seconds: float = 0.1
+    """Before a claim that waits looks again; twice as long each further time, up to the next setting."""
+    claim_poll_longest_seconds: float = 2
+    worker_seconds: float = 60
+    """How long a worker counts as alive after it was heard."""
     publish_grace_seconds: float = 30
     """After a run settled, before the sweep delivers what nobody has delivered."""
     publish_lease_seconds: float = 30
@@ -62,8 +74,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.signing_keys or not all(self.signing_keys):
             raise ValueError("signing_keys: at least one is needed, and none may be empty")
-        if self.due_shards < 1 or self.settled_shards < 1:
-            raise ValueError("due_shards, settled_shards: at least 1")
+        if min(self.due_shards, self.settled_shards, self.queue_shards) < 1:
+            raise ValueError("due_shards, settled_shards, queue_shards: at least 1")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
             raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
         if self.heal_grace_seconds < 2 * self.catalog_seconds:

@@ -54,7 +54,7 @@ def finish(request: Request) -> Finish:
     outcome = Outcome(
         status=body.status.state,
         output=canonical(body.output),
-        error=None if body.error is None else _given(sent["error"]),
+        error=None if body.error is None else present(sent["error"]),
         code=body.code,
         signal=body.signal,
         resumable=bool(body.resumable),
@@ -124,5 +124,6 @@ def key_digest(request: Request) -> str | None:
     return None if key is None else digest(key.encode())
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def present(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that say something: null means absent."""
     return {name: value for name, value in fields.items() if value is not None}

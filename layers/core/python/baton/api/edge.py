@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from baton.api import render, response
-from baton.api.contract import OPERATIONS, Operation
+from baton.api.contract import OPERATIONS
 from baton.api.identity import ANONYMOUS, Caller, identify
+from baton.api.operation import Operation
 from baton.api.problems import INTERNAL_DETAIL, problem
 from baton.api.request import Request
 from baton.api.response import Response

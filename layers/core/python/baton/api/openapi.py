@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from baton.api import answers
-from baton.api.contract import (
+from baton.api.contract import OPERATIONS
+from baton.api.operation import (
     ANY_PROBLEMS,
     COMMON_HEADERS,
     EVENTS,
     JSON,
     NAMESPACE,
-    OPERATIONS,
     PROBLEM,
     RETRY_AFTER,
     Answer,

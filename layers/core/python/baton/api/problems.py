@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from baton.api import answers, response
-from baton.api.contract import PROBLEM
+from baton.api.operation import PROBLEM
 from baton.errors import BatonError, InvalidRequest
 
 

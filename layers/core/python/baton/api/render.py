@@ -51,7 +51,7 @@ def run(detail: RunDetail) -> answers.Run:
         available_at=_time(of.available_at),
         inactivity_timeout_seconds=of.inactivity_timeout_seconds,
         max_attempts=of.max_attempts,
-        cancel_requested=_cancel(of.cancel),
+        cancel_requested=cancel_requested(of.cancel),
         lease=_lease(of.lease),
         triggered_by=_trigger(of.triggered_by),
         depth=of.depth,
@@ -151,7 +151,8 @@ def stats(read: Stats) -> answers.Stats:
     )
 
 
-def _cancel(request: CancelRequest | None) -> answers.CancelRequested | None:
+def cancel_requested(request: CancelRequest | None) -> answers.CancelRequested | None:
+    """A latched intent, if there is one."""
     return None if request is None else answers.CancelRequested(rfc3339(request.at), request.reason)
 
 

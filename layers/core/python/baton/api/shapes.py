@@ -15,15 +15,22 @@ M = TypeVar("M")
 
 NUMBERS = frozenset(
     {
+        "attempt",
+        "base_seconds",
         "code",
+        "delay_seconds",
         "inactivity_timeout_seconds",
+        "lease_seconds",
         "limit",
+        "max",
         "max_attempts",
+        "max_seconds",
         "max_size",
         "max_wait_seconds",
         "priority",
         "retention_seconds",
         "timeout_seconds",
+        "wait_seconds",
         "window_seconds",
     }
 )

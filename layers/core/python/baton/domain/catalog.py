@@ -23,6 +23,8 @@ MAX_SUBSCRIBERS = 64
 MAX_SUBSCRIPTIONS = 64
 """Of one workflow: registering writes one heal item for each."""
 DEFAULT_MAX_SIZE = 100
+MAX_DOUBLINGS = 30
+"""Beyond it a pause has long been the longest."""
 DEFAULT_MAX_WAIT_WINDOWS = 10
 
 BATONS_OWN = "run."
@@ -64,6 +66,22 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, max_wait_seconds=longest)
 
 
+class Backoff(msgspec.Struct, frozen=True):
+    """How long a run waits after a failure before it may be claimed again: at random, up to ``base_seconds``
+    after the first, up to twice as long after each further one, up to ``max_seconds`` at the most."""
+
+    base_seconds: float = 1
+    max_seconds: float = 300
+
+    def pause(self, failures: int) -> float:
+        """The longest pause after so many failures, in seconds. Source: "full jitter" in "Exponential Backoff
+        And Jitter", AWS Architecture Blog."""
+        return min(self.max_seconds, self.base_seconds * 2.0 ** min(failures - 1, MAX_DOUBLINGS))
+
+
+DEFAULT_BACKOFF = Backoff()
+
+
 class TargetKind(StrEnum):
     """Who performs a workflow's queued runs: whoever claims them, or a resource they are pushed to."""
 
@@ -84,7 +102,7 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     """A registered workflow. ``rev`` marks its last write.
 
     ``declares``: whoever registered it said what it subscribes to, if only to nothing, which outranks what
-    workers announce. The three settings are those of its runs that ask for no other; None: the deployment's.
+    workers announce. The four settings are those of its runs that ask for no other; None: the deployment's.
     """
 
     namespace: str
@@ -96,6 +114,7 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     batch: Batch | None = None
     inactivity_timeout_seconds: float | None = None
     max_attempts: int | None = None
+    backoff: Backoff | None = None
     retention_seconds: float | None = None
     created_at: Millis
     updated_at: Millis
@@ -153,6 +172,11 @@ class Snapshot:
     def workflow(self, name: str) -> Workflow | None:
         """The registered workflow of that name."""
         return self.workflows.get(name)
+
+    def backoff(self, workflow: str) -> Backoff:
+        """How long its runs wait after a failure."""
+        registered = self.workflows.get(workflow)
+        return (registered and registered.backoff) or DEFAULT_BACKOFF
 
     def subscribers_of(self, event: str) -> tuple[str, ...]:
         """The workflows that subscribe to ``event``, sorted by name."""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from baton.domain.clock import Millis, millis
 from baton.domain.handoff import Keep, set_apart, without_settlement
 from baton.domain.log import entry
+from baton.domain.queueing import to_queue
 from baton.domain.run import CancelRequest, Run, Step
 from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, Mode, State, Verdict, cell
@@ -68,17 +69,15 @@ def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Mill
         return None
     if not force and not (run.ending is not None and run.ending.resumable):
         return None
-    attached = run.mode is Mode.ATTACHED
     reopened = replace(
         run,
         rev=rev,
-        state=State.RUNNING if attached else State.PENDING,
+        state=State.RUNNING,
         attempt=run.attempt + 1,
         failures=0,
         updated_at=now,
-        available_at=None if attached else now,
         cancel=None,
-        lease=None,
+        released=None,
         ending=None,
         expires_at=None,
         resume_key=_mark(key, force),
@@ -88,7 +87,10 @@ def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Mill
         apart = set_apart(run, rev=rev, announce=run.announce)
         reopened = without_settlement(reopened, apart)
         also = (Keep(apart),)
-    reopened = replace(reopened, due_at=reopened.watched_until(now))
+    if run.mode is Mode.QUEUED:
+        reopened = to_queue(reopened, now, now=now)
+    else:
+        reopened = replace(reopened, due_at=reopened.watched_until(now))
     return Step(reopened, (entry("resumed", {"attempt": reopened.attempt}),), also)
 
 

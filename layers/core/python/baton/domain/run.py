@@ -13,6 +13,7 @@ from baton.domain.states import Mode, State
 from baton.errors import InvalidRequest, LeaseLost
 
 DEFAULT_PRIORITY = 5
+MAX_PRIORITY = 9
 DEFAULT_MAX_ATTEMPTS = 3
 DEFAULT_INACTIVITY_SECONDS = 24 * 3600
 """Of attached runs; a queued one is watched by its lease."""
@@ -29,10 +30,37 @@ class CancelRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Lease(msgspec.Struct, frozen=True, array_like=True):
-    """A claim of limited time."""
+    """A claim of limited time. ``heard_at`` is when it was taken or last renewed; ``key`` the digest of the
+    idempotency key of the request that took it."""
 
     worker_id: str
     expires_at: Millis
+    heard_at: Millis = 0
+    key: str | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, array_like=True):
+    """Why an attempt is to be made again, in short: a row keeps it."""
+
+    message: str
+    type: str | None = None
+
+
+class Released(msgspec.Struct, frozen=True, array_like=True):
+    """How the last lease ended, for whoever claims next: given up by its worker, or run out; ``failure``: and
+    that counts."""
+
+    worker_id: str
+    attempt: int
+    failure: Failure | None = None
+
+
+class Push(msgspec.Struct, frozen=True, array_like=True):
+    """That the run is to be pushed to its workflow's target whenever it is pending. ``tries`` counts the
+    pushes since it came to be, ``refused`` those in a row that the target did not take."""
+
+    tries: int = 0
+    refused: int = 0
 
 
 class TriggeredBy(msgspec.Struct, frozen=True, array_like=True):
@@ -68,7 +96,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     read). ``input`` is None when it stands in the log's item 0 instead (``input_in_log``). ``ending`` is None
     until the attempt settles. ``due_at`` is a lower bound of when the sweep has to look. ``settlement`` is
     that of the present attempt; ``apart`` counts those in items of their own for which the run must be kept.
-    ``announce`` has the live publisher called. ``strikes`` counts the sweep's failures with it in a row.
+    ``announce`` has the live publisher called, for an ending or a push. ``strikes`` counts the sweep's
+    failures with it in a row. ``failures`` counts the leases that ran out and the failures to be tried again,
+    since the start or the last resume.
     """
 
     namespace: str
@@ -100,6 +130,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     continued_as: str | None = None
     cancel: CancelRequest | None = None
     lease: Lease | None = None
+    released: Released | None = None
+    push: Push | None = None
     ending: Ending | None = None
     alias_id: str | None = None
     start_body: str | None = None
@@ -159,6 +191,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             newest_ts=self.created_at,
             seen_at=seen_at,
         )
+
+    @property
+    def queued(self) -> bool:
+        """Whether it waits to be claimed."""
+        return self.state is State.PENDING and self.mode is Mode.QUEUED
 
     def watched_until(self, last_heard: Millis) -> Millis | None:
         """When the inactivity watchdog strikes if nothing is heard after ``last_heard``; None: it is off."""

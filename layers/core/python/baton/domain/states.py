@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from baton.errors import Conflict, InFlight, RunTerminal, StreamConflict
+from baton.errors import Conflict, InFlight, LeaseLost, RunTerminal, StreamConflict
 
 
 class State(StrEnum):
@@ -99,6 +99,7 @@ def _row(
 _ANSWER = Cell(Verdict.ANSWER)
 _TERMINAL = Cell(Verdict.REFUSE, error=RunTerminal)
 _IN_FLIGHT = Cell(Verdict.REFUSE, error=InFlight)
+_NOBODYS = Cell(Verdict.REFUSE, error=LeaseLost)
 _CLOSED_FOR_NOW = Cell(Verdict.REFUSE, error=StreamConflict)
 _SETTLE = _act(State.COMPLETED, State.FAILED, State.CANCELLED)
 _CANCEL = _act(State.CANCELLED)
@@ -122,8 +123,11 @@ TRANSITIONS: Mapping[Command, Mapping[State, Cell]] = {
     # Guard: available, unleased.
     Command.CLAIM: _row(_act(State.RUNNING), _IN_FLIGHT, _IN_FLIGHT, _TERMINAL, _TERMINAL),
     # Guard: the holder, under its attempt.
-    Command.RENEW: _row(_IN_FLIGHT, _act(State.RUNNING), _IN_FLIGHT, _TERMINAL, _TERMINAL),
-    Command.RELEASE: _row(_IN_FLIGHT, _act(State.PENDING, State.DEAD), _IN_FLIGHT, _TERMINAL, _TERMINAL),
+    Command.RENEW: _row(_NOBODYS, _act(State.RUNNING), _NOBODYS, _TERMINAL, _TERMINAL),
+    # Guard: as above. A latched cancel settles it; its own repeat changes nothing.
+    Command.RELEASE: _row(
+        _NOBODYS, _act(State.PENDING, State.DEAD, State.CANCELLED), _NOBODYS, _TERMINAL, _TERMINAL
+    ),
     # Guard: the lease has run out. A latched cancel settles it.
     Command.EXPIRE_LEASE: _row(
         _ANSWER, _act(State.PENDING, State.DEAD, State.CANCELLED), _ANSWER, _ANSWER, _ANSWER

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
+from baton.domain.catalog import DEFAULT_BACKOFF, Backoff
 from baton.domain.clock import Millis, millis
 from baton.domain.events import Posted
+from baton.domain.leasing import expire, lease_end
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome, cancelled, timed_out
@@ -18,11 +21,21 @@ MAX_DOUBLINGS = 30
 """Beyond it a pause has long been the longest."""
 
 
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """How long is waited for what: a cancelled run's driver, clocks that differ, a failed run's next attempt
+    (``chance`` in [0, 1) is by how much of it)."""
+
+    grace_seconds: float
+    skew_seconds: float
+    backoff: Backoff = DEFAULT_BACKOFF
+    chance: float = 1.0
+
+
 def decide_due(
-    run: Run, tail: Tail, *, rev: str, now: Millis, grace_seconds: float, kept: Posted | None = None
+    run: Run, tail: Tail, patience: Patience, *, rev: str, now: Millis, kept: Posted | None = None
 ) -> Outcome | Step | None:
-    """The word on a due run: settle it with an outcome, wake it, put it off, or (None) it is not due any
-    more, or it has settled and is the publisher's.
+    """The word on a due run: settle it with an outcome, take it back from who holds it no more, wake it, put
+    it off, or (None) it is not due any more, or it has settled and is the publisher's.
 
     ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of,
     and an outcome must take its slot and no other. ``kept`` is the event that it waits for, if one is there
@@ -30,9 +43,12 @@ def decide_due(
     """
     if run.due_at is None or run.due_at > now or publishers(run):
         return None
-    forced_at = _cancel_deadline(run, grace_seconds)
+    forced_at = _cancel_deadline(run, patience.grace_seconds)
     if forced_at is not None and forced_at <= now and run.cancel is not None:
         return cancelled(run.cancel)
+    held_until = lease_end(run, patience.skew_seconds)
+    if held_until is not None and held_until <= now and run.lease is not None:
+        return expire(run, run.lease, patience.backoff, chance=patience.chance, rev=rev, now=now)
     silent_until = _watchdog_deadline(run, tail)
     if silent_until is not None and silent_until <= now:
         return timed_out(run)
@@ -43,7 +59,7 @@ def decide_due(
         until = run.wait.until
         if until is not None and until <= now:
             return wake(run, time_came(until), rev=rev, now=now)
-    later = [at for at in (forced_at, silent_until, until) if at is not None]
+    later = [at for at in (forced_at, held_until, silent_until, until) if at is not None]
     return Step(replace(run, rev=rev, due_at=min(later, default=None), strikes=0))
 
 
@@ -69,4 +85,5 @@ def _cancel_deadline(run: Run, grace_seconds: float) -> Millis | None:
 def _watchdog_deadline(run: Run, tail: Tail) -> Millis | None:
     if cell(Command.TIME_OUT, run.state).verdict is not Verdict.ACT:
         return None
-    return run.watched_until(max(tail.newest_ts, run.started_at or run.created_at))
+    renewed_at = 0 if run.lease is None else run.lease.heard_at
+    return run.watched_until(max(tail.newest_ts, run.started_at or run.created_at, renewed_at))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from baton.domain.clock import Millis, rfc3339
 from baton.domain.events import Posted, Take
 from baton.domain.log import entry
+from baton.domain.queueing import to_queue
 from baton.domain.run import Run, Step
 from baton.domain.settlement import Wait
 from baton.domain.states import Command, Mode, State, cell
@@ -142,16 +143,11 @@ def waits_as(run: Run, waiter: Waiter) -> bool:
 def wake(run: Run, why: Why, *, rev: str, now: Millis, also: tuple[Any, ...] = ()) -> Step:
     """The write that wakes a suspended run: an attached one runs on, watched anew; a queued one is there to
     be claimed. ``also`` is what wakes it in the same write."""
-    attached = run.mode is Mode.ATTACHED
-    woken = replace(
-        run,
-        rev=rev,
-        state=State.RUNNING if attached else State.PENDING,
-        updated_at=now,
-        available_at=run.available_at if attached else now,
-        wait=None,
-    )
-    woken = replace(woken, due_at=_sooner(_latched(run), woken.watched_until(now)))
+    woken = replace(run, rev=rev, state=State.RUNNING, updated_at=now, wait=None)
+    if run.mode is Mode.QUEUED:
+        woken = to_queue(woken, now, now=now)
+    else:
+        woken = replace(woken, due_at=_sooner(_latched(run), woken.watched_until(now)))
     return Step(woken, (entry("woken", why),), also)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from baton.store.due import DueStore
     from baton.store.events import EventStore
     from baton.store.log import LogStore
+    from baton.store.queue import QueueStore
     from baton.store.rows import Shards
     from baton.store.runs import RunStore
     from baton.store.waiters import WaiterStore
@@ -107,6 +108,13 @@ class Context:
         )
 
     @MadeOnce
+    def queue(self) -> QueueStore:
+        """The queue."""
+        from baton.store.queue import QueueStore
+
+        return QueueStore(self.dynamo, self.settings.runs_table)
+
+    @MadeOnce
     def bus(self) -> Bus:
         """The event bus."""
         from baton.outbound.bus import Bus
@@ -131,7 +139,7 @@ class Context:
     def _shards(self) -> Shards:
         from baton.store.rows import Shards
 
-        return Shards(self.settings.due_shards, self.settings.settled_shards)
+        return Shards(self.settings.due_shards, self.settings.settled_shards, self.settings.queue_shards)
 
     def retention_seconds(self, snapshot: Snapshot | None, workflow: str) -> float:
         """How long a settled run of ``workflow`` is kept."""

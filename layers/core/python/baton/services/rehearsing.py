@@ -40,7 +40,7 @@ def rehearsing(context: Context, catalog: Catalog, details: Details) -> Publishe
     """A publisher that writes nothing and tells nobody."""
     settings = context.settings
     silent = Bus(None, region=settings.region, clock=context.clock, jitter=context.jitter)
-    shards = Shards(settings.due_shards, settings.settled_shards)
+    shards = Shards(settings.due_shards, settings.settled_shards, settings.queue_shards)
     unwritten = Rehearsal(context.dynamo, settings.runs_table, shards=shards)
     rehearsed = context.instead(runs=unwritten, bus=silent)
     deliverer = Deliverer(rehearsed, catalog, Onlooker(rehearsed))

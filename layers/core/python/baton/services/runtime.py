@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from baton.services.announcing import Announcer
     from baton.services.appends import Appends
     from baton.services.changes import Changes
+    from baton.services.claims import Claims
     from baton.services.coalescing import Coalescer
     from baton.services.control import Control
     from baton.services.delivering import Deliverer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from baton.services.events import Events
     from baton.services.finishes import Finishes
     from baton.services.heal import Heal
+    from baton.services.leases import Leases
     from baton.services.performing import Performer
     from baton.services.publishing import Publisher
     from baton.services.republish import Republisher
@@ -108,6 +110,20 @@ class Runtime:
         return Waits(self._context, self._lookup, self._performer, self._details)
 
     @MadeOnce
+    def claims(self) -> Claims:
+        """Where runs are claimed."""
+        from baton.services.claims import Claims
+
+        return Claims(self._context, self._lookup, self._performer, self._details)
+
+    @MadeOnce
+    def leases(self) -> Leases:
+        """Where runs are held and given up."""
+        from baton.services.leases import Leases
+
+        return Leases(self._context, self._lookup, self._performer, self._details, self.catalog)
+
+    @MadeOnce
     def workflows(self) -> Workflows:
         """Where the catalog is changed and shown."""
         from baton.services.workflows import Workflows
@@ -174,6 +190,7 @@ class Runtime:
 
         return Sweep(
             self._context,
+            catalog=self.catalog,
             performer=self._performer,
             publisher=self.publisher,
             coalescer=self.coalescer,

@@ -9,14 +9,16 @@ from typing import Any
 
 import msgspec
 
+from baton.domain.catalog import DEFAULT_BACKOFF
 from baton.domain.clock import Millis, millis
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
-from baton.domain.sweeping import decide_due, publishers, put_off
+from baton.domain.sweeping import Patience, decide_due, publishers, put_off
 from baton.errors import Conflict, NotFound, TryAgain
 from baton.observability import logger
 from baton.outbound.invoke import Onward
+from baton.services.catalog import Catalog
 from baton.services.coalescing import Coalescer, Tended
 from baton.services.context import Context
 from baton.services.events import Events
@@ -97,6 +99,7 @@ class Sweep:
         self,
         context: Context,
         *,
+        catalog: Catalog,
         performer: Performer,
         publisher: Publisher,
         coalescer: Coalescer,
@@ -105,6 +108,7 @@ class Sweep:
         retention: Retention,
     ) -> None:
         self._context = context
+        self._catalog = catalog
         self._performer = performer
         self._publisher = publisher
         self._coalescer = coalescer
@@ -240,9 +244,9 @@ class Sweep:
             return decide_due(
                 now_run,
                 tail,
+                self._patience(now_run),
                 rev=context.nonce(),
                 now=context.clock.now(),
-                grace_seconds=context.settings.cancel_grace_seconds,
                 kept=self._waits.kept_for(now_run),
             )
 
@@ -250,6 +254,18 @@ class Sweep:
         if done.outcome is not None:
             return Did.SETTLED
         return Did.POSTPONED if done.changed else Did.NOTHING
+
+    def _patience(self, run: Run) -> Patience:
+        settings = self._context.settings
+        backoff = DEFAULT_BACKOFF
+        if run.lease is not None and (snapshot := self._catalog.at_hand(run.namespace)) is not None:
+            backoff = snapshot.backoff(run.workflow)
+        return Patience(
+            grace_seconds=settings.cancel_grace_seconds,
+            skew_seconds=settings.skew_seconds,
+            backoff=backoff,
+            chance=self._context.jitter(),
+        )
 
     def _settlement(self, due: DueSettlement, _item: DueItem) -> Did:
         return self._publish(due.namespace, due.run_id, due.attempt, due.birth)

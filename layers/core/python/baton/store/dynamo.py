@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -99,6 +99,7 @@ class Dynamo:
         self._rng = rng
         self._described: set[str] = set()
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="dynamo")
+        self._many = ThreadPoolExecutor(max_workers=8, thread_name_prefix="dynamo-many")
         self._aside = ThreadPoolExecutor(max_workers=2, thread_name_prefix="dynamo-aside")
 
     def connect(self) -> None:
@@ -122,6 +123,15 @@ class Dynamo:
         if other is not None:
             raise other
         return mine, later.result()
+
+    def each(self, calls: Sequence[Callable[[], A]]) -> list[A]:
+        """All calls, several at once, in a pool of their own: they may use ``together``, but not this. The
+        first that failed is raised when all are done."""
+        if len(calls) == 1:
+            return [calls[0]()]
+        under_way = [self._many.submit(call) for call in calls]
+        wait(under_way)
+        return [each.result() for each in under_way]
 
     def begin(self, call: Callable[[], A]) -> Future[A]:
         """The call, under way beside the caller's own."""

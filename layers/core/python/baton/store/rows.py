@@ -20,9 +20,12 @@ from baton.domain.payload import INLINE_INPUT
 from baton.domain.run import (
     DEFAULT_MAX_ATTEMPTS,
     DEFAULT_PRIORITY,
+    MAX_PRIORITY,
     CancelRequest,
     Ending,
     Lease,
+    Push,
+    Released,
     Run,
     TriggeredBy,
 )
@@ -35,6 +38,8 @@ T = TypeVar("T")
 ROW = "run"
 PURGE = "purge"
 MAX_CREATED = 10**13 - 1
+PLACES = 10**13
+"""Places in a queue for each priority: a millisecond each."""
 TTL_MARGIN_SECONDS = 3600
 """DynamoDB collects a run this long after it reads as gone."""
 
@@ -102,6 +107,10 @@ class RunsItem(Model):
     continued_as = UnicodeAttribute(attr_name="ct", null=True)
     cancel = JsonAttribute[CancelRequest](CancelRequest, attr_name="cx", null=True)
     lease = JsonAttribute[Lease](Lease, attr_name="ls", null=True)
+    released = JsonAttribute[Released](Released, attr_name="re", null=True)
+    push = JsonAttribute[Push](Push, attr_name="pu", null=True)
+    queue_key = UnicodeAttribute(attr_name="qk", null=True)
+    queue_place = NumberAttribute(attr_name="qp", null=True)
     ending = JsonAttribute[Ending](Ending, attr_name="en", null=True)
     alias_id = UnicodeAttribute(attr_name="sk", null=True)
     start_body = UnicodeAttribute(attr_name="sb", null=True)
@@ -152,10 +161,12 @@ def due_shard(spread: str, shards: int) -> str:
 
 
 class Shards(NamedTuple):
-    """How many partitions the due index has, and each ending of a workflow in the settled index."""
+    """How many partitions the due index has, each ending of a workflow in the settled index, and each
+    workflow in the queue."""
 
     due: int
     settled: int
+    queue: int
 
 
 def run_item(run: Run, shards: Shards) -> RunsItem:
@@ -173,6 +184,10 @@ def run_item(run: Run, shards: Shards) -> RunsItem:
         if settled is None
         else settled_key(run.namespace, run.id, ending(run.state, run.workflow), shards.settled),
         settled_at=None if settled is None else settled.at,
+        queue_key=queue_shard(run.namespace, run.workflow, _shard_of(run.id, shards.queue))
+        if run.queued
+        else None,
+        queue_place=queue_place(run.priority, run.available_at or 0) if run.queued else None,
         workflow_key=workflow_key(run.namespace, run.workflow),
         created_key=created_key(run),
         context_key=None if run.context_ref is None else f"{run.namespace}#{run.context_ref}",
@@ -198,6 +213,8 @@ def run_item(run: Run, shards: Shards) -> RunsItem:
         continued_as=run.continued_as,
         cancel=run.cancel,
         lease=run.lease,
+        released=run.released,
+        push=run.push,
         ending=run.ending,
         alias_id=run.alias_id,
         start_body=run.start_body,
@@ -247,6 +264,8 @@ def run_of(item: RunsItem) -> Run:
         continued_as=item.continued_as,
         cancel=item.cancel,
         lease=item.lease,
+        released=item.released,
+        push=item.push,
         ending=item.ending,
         alias_id=item.alias_id,
         start_body=item.start_body,
@@ -265,12 +284,26 @@ def run_of(item: RunsItem) -> Run:
 
 def settled_key(namespace: str, run_id: str, event: str, shards: int) -> str:
     """The partition of the settled index in which an ending of a run stands."""
-    return settled_shard(namespace, event, zlib.crc32(run_id.encode()) % shards)
+    return settled_shard(namespace, event, _shard_of(run_id, shards))
 
 
 def settled_shard(namespace: str, event: str, shard: int) -> str:
     """One of the partitions of the settled index for one ending of one workflow."""
     return f"{namespace}#{event}#{shard}"
+
+
+def queue_shard(namespace: str, workflow: str, shard: int) -> str:
+    """One of the partitions of the queue of a workflow."""
+    return f"{namespace}#{workflow}#{shard}"
+
+
+def queue_place(priority: int, available_at: Millis) -> int:
+    """Where in its queue a run stands: the higher priority first, then the earlier available."""
+    return (MAX_PRIORITY - priority) * PLACES + min(max(available_at, 0), MAX_CREATED)
+
+
+def _shard_of(run_id: str, shards: int) -> int:
+    return zlib.crc32(run_id.encode()) % shards
 
 
 class Purge(msgspec.Struct, frozen=True, kw_only=True):

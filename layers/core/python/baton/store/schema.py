@@ -54,11 +54,15 @@ SETTLED = IndexSpec("settled", Key("ek"), Key("ea", "N"))
 """(namespace, workflow, ending, shard; settle time) of every ending: what healing and republishing go
 over."""
 
+QUEUE = IndexSpec("queue", Key("qk"), Key("qp", "N"))
+"""(namespace, workflow, shard; inverted priority and available time) of every run that waits to be
+claimed."""
+
 RUNS = TableSpec(
     name="runs",
     hash_key=Key("k"),
     range_key=Key("s"),
-    indexes=(DUE, LISTING, BY_CONTEXT, SETTLED),
+    indexes=(DUE, LISTING, BY_CONTEXT, SETTLED, QUEUE),
     ttl_attribute="ttl",
     stream_view="NEW_AND_OLD_IMAGES",
 )

@@ -1,0 +1,54 @@
+"""What workers' requests may say."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from baton.api.models import MAX_SAFE, Body, RunError
+from baton.api.patterns import AnyRunId, Workflow
+
+WorkerId = AnyRunId
+"""A worker's id has the form of a run's."""
+LeaseSeconds = Annotated[
+    float, Meta(ge=1, le=43_200, description="At least 10, where the deployment allows no shorter ones.")
+]
+Attempt = Annotated[int, Meta(ge=1, le=MAX_SAFE)]
+MAX_WORKFLOWS = 32
+MAX_CLAIMED = 25
+
+
+class ClaimRuns(Body, frozen=True):
+    """A worker's wish for runs of ``workflows``, which it waits for up to ``wait_seconds``."""
+
+    worker_id: WorkerId
+    workflows: Annotated[list[Workflow], Meta(min_length=1, max_length=MAX_WORKFLOWS)]
+    max: Annotated[int, Meta(ge=1, le=MAX_CLAIMED)] | None = None
+    lease_seconds: LeaseSeconds | None = None
+    wait_seconds: Annotated[float, Meta(ge=0, le=20)] | None = None
+
+
+class ClaimRun(Body, frozen=True):
+    """A worker's wish for one run."""
+
+    worker_id: WorkerId
+    lease_seconds: LeaseSeconds | None = None
+
+
+class RenewLease(Body, frozen=True):
+    """A holder's wish to go on; without ``lease_seconds`` for as long as its lease was for."""
+
+    worker_id: WorkerId
+    attempt: Attempt
+    lease_seconds: LeaseSeconds | None = None
+
+
+class ReleaseRun(Body, frozen=True):
+    """A holder's word that it drives the run no more. With ``error`` it is a failure to be tried again, which
+    counts toward ``max_attempts``."""
+
+    worker_id: WorkerId
+    attempt: Attempt
+    delay_seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
+    error: RunError | None = None

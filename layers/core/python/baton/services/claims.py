@@ -1,0 +1,232 @@
+"""Claiming: workers ask for runs that wait, and each run is given to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Lock
+
+import msgspec
+
+from baton.domain.clock import millis
+from baton.domain.leasing import Claim, claimed_by, decide_claim, logged
+from baton.domain.log import Tail
+from baton.domain.payload import KB, MAX_HANDOFF_INPUT
+from baton.domain.queueing import Place, in_turn
+from baton.domain.run import Run, Step
+from baton.errors import Conflict, IdempotencyMismatch, NotFound
+from baton.services.context import Context
+from baton.services.details import Details, RunDetail
+from baton.services.lookup import Lookup
+from baton.services.performing import Performer
+from baton.store.queue import ClaimRecord
+from baton.store.runs import Changed
+
+MAX_ANSWER = 4096 * KB - 256 * KB
+"""Bytes of input in one answer, with room for all else that it says of 25 runs."""
+
+LOOKED_AT = 16
+"""Places of one shard that a look reads, unless more runs are wanted."""
+
+MAX_WORKFLOWS_REMEMBERED = 10_000
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's wish for up to ``most`` runs of ``workflows``, which it waits for up to ``wait_seconds``.
+    ``claim.key``: its repeat gets the same runs; ``body`` is the digest of the whole request's."""
+
+    namespace: str
+    workflows: tuple[str, ...]
+    claim: Claim
+    most: int = 1
+    wait_seconds: float = 0
+    body: str = ""
+
+
+class Claims:
+    """Where runs are claimed: each one once per attempt, by the condition of one write."""
+
+    def __init__(self, context: Context, lookup: Lookup, performer: Performer, details: Details) -> None:
+        self._context = context
+        self._lookup = lookup
+        self._performer = performer
+        self._details = details
+        self._served: dict[str, int] = {}
+        self._turn = 0
+        self._lock = Lock()
+
+    def claim(self, wanted: Wanted) -> list[RunDetail]:
+        """Up to ``most`` runs, now held by the worker; none when none came to be there in time.
+
+        By priority; within one, workflows take turns; of a workflow the one that was available first,
+        approximately across shards. Fewer where more would be too large an answer. With a key it may be
+        repeated after a lost reply: while the leases of the first live, it gets the same runs and takes no
+        others. Raises IdempotencyMismatch and Unavailable.
+        """
+        context = self._context
+        clock, pause = context.clock, context.settings.claim_poll_seconds
+        until = clock.now() + millis(wanted.wait_seconds)
+        record = self._record(wanted)
+        got = [] if record is None else self._went_for(wanted, record)
+        while not got:
+            got, record = self._take(wanted, self._in_turn(wanted), record)
+            left = until - clock.now()
+            if got or left <= 0:
+                break
+            clock.sleep(min(left / 1000, pause * (0.5 + context.jitter() / 2)))
+            pause = min(2 * pause, context.settings.claim_poll_longest_seconds)
+        return got
+
+    def claim_one(self, namespace: str, run_id: str, command: Claim) -> RunDetail:
+        """One run, now held by the worker. With a key it may be repeated. Raises NotFound, InFlight (it is
+        not pending, or not available yet), RunTerminal and Unavailable."""
+        context = self._context
+
+        def decide(run: Run, _tail: Tail) -> Step | None:
+            now = context.clock.now()
+            return None if claimed_by(run, command.key, now) else self._decide(run, command)
+
+        done = self._performer.perform(namespace, run_id, decide)
+        return self._details.after(done.run, done.tail)
+
+    def _in_turn(self, wanted: Wanted) -> list[Place]:
+        """What may be claimed now, in the order in which it is to be."""
+        context, now = self._context, self._context.clock.now()
+        limit = max(LOOKED_AT, 2 * wanted.most)
+
+        looks = [
+            partial(context.queue.available, wanted.namespace, workflow, shard, now, limit)
+            for workflow in wanted.workflows
+            for shard in range(context.settings.queue_shards)
+        ]
+        found = [place for places in context.dynamo.each(looks) for place in places]
+        with self._lock:
+            served = {name: self._served.get(f"{wanted.namespace}#{name}", 0) for name in wanted.workflows}
+        return in_turn(found, served)
+
+    def _take(
+        self, wanted: Wanted, places: list[Place], record: ClaimRecord | None
+    ) -> tuple[list[RunDetail], ClaimRecord | None]:
+        """Claim the first of ``places``. Where another was faster, others want the same: then any of the rest
+        is as good, so that they do not meet again. A claim with a key writes down what it goes for before it
+        does."""
+        got: list[RunDetail] = []
+        while places and len(got) < wanted.most:
+            batch, places = self._batch(wanted, places, got)
+            if wanted.claim.key is not None and batch:
+                before, record = record, self._naming(wanted, [*(each.run for each in got), *batch])
+                if not self._context.queue.remember(record, before, self._context.clock.now()):
+                    # The same request, sent twice at once: what the other went for is the answer to both.
+                    record = self._record(wanted)
+                    return [] if record is None else self._went_for(wanted, record), record
+            held = self._context.dynamo.each([partial(self._taken, wanted, run) for run in batch])
+            taken = [detail for detail in held if detail is not None]
+            got += taken
+            self._note_served(taken)
+            if len(taken) < len(batch):
+                places.sort(key=lambda place: (-place.priority, self._context.jitter()))
+        return got, record
+
+    def _batch(
+        self, wanted: Wanted, places: list[Place], got: Sequence[RunDetail]
+    ) -> tuple[list[Run], list[Place]]:
+        """The runs to try next, as many as are wanted still and fit into the answer, and the places after
+        them: none, when it is full. A run may have been claimed since: its claim fails then."""
+        context, count = self._context, wanted.most - len(got)
+        room = MAX_ANSWER - sum(_weight(detail.run) for detail in got)
+        batch: list[Run] = []
+        rows = context.runs.get_many(wanted.namespace, [place.run_id for place in places[:count]])
+        for place in places[:count]:
+            run = rows.get(place.run_id)
+            if run is None or not run.queued or run.expired(context.clock.now()):
+                continue
+            room -= _weight(run)
+            if room < 0 and (got or batch):
+                return batch, []
+            batch.append(run)
+        return batch, places[count:]
+
+    def _taken(self, wanted: Wanted, run: Run) -> RunDetail | None:
+        """The run, if it is ours now; None: another was faster."""
+        try:
+            tail = run.initial_tail(self._context.clock.now())
+            if logged(run):
+                run, tail, _ = self._lookup.sight(run.namespace, run.id)
+            step = self._decide(run, wanted.claim)
+            changed, tail = self._performer.write(run, step, tail)
+            if changed is Changed.APPLIED:
+                if not step.said:
+                    self._lookup.remember(run.namespace, run.id, msgspec.structs.replace(tail, fenced=True))
+                return self._details.after(step.run, tail)
+            return self._ours(wanted, run.id)
+        except (Conflict, NotFound):
+            return None
+
+    def _ours(self, wanted: Wanted, run_id: str) -> RunDetail | None:
+        """The run, if this very request holds it already."""
+        if wanted.claim.key is None:
+            return None
+        run, tail, _ = self._lookup.sight(wanted.namespace, run_id)
+        if not claimed_by(run, wanted.claim.key, self._context.clock.now()):
+            return None
+        return self._details.after(run, tail)
+
+    def _decide(self, run: Run, command: Claim) -> Step:
+        context = self._context
+        return decide_claim(
+            run,
+            command,
+            rev=context.nonce(),
+            now=context.clock.now(),
+            skew_seconds=context.settings.skew_seconds,
+            grace_seconds=context.settings.cancel_grace_seconds,
+        )
+
+    def _record(self, wanted: Wanted) -> ClaimRecord | None:
+        key = wanted.claim.key
+        return None if key is None else self._context.queue.record(wanted.namespace, key)
+
+    def _went_for(self, wanted: Wanted, record: ClaimRecord) -> list[RunDetail]:
+        """What this request went for before, as far as it holds it or can still get it: it may have died, or
+        be under way, between writing it down and claiming it."""
+        held = self._each_of(record, partial(self._ours, wanted))
+        if record.body == wanted.body:
+            return held or self._each_of(record, partial(self._had, wanted))
+        if held:
+            raise IdempotencyMismatch("this Idempotency-Key claimed runs with another body")
+        return []
+
+    def _each_of(self, record: ClaimRecord, look: Callable[[str], RunDetail | None]) -> list[RunDetail]:
+        def seen(run_id: str) -> RunDetail | None:
+            try:
+                return look(run_id)
+            except NotFound:
+                return None
+
+        found = self._context.dynamo.each([partial(seen, run_id) for run_id in record.run_ids])
+        return [detail for detail in found if detail is not None]
+
+    def _had(self, wanted: Wanted, run_id: str) -> RunDetail | None:
+        return self._taken(wanted, self._lookup.run(wanted.namespace, run_id))
+
+    def _naming(self, wanted: Wanted, runs: Sequence[Run]) -> ClaimRecord:
+        return ClaimRecord(
+            namespace=wanted.namespace,
+            key=wanted.claim.key or "",
+            body=wanted.body,
+            run_ids=tuple(run.id for run in runs),
+            rev=self._context.nonce(),
+        )
+
+    def _note_served(self, taken: Sequence[RunDetail]) -> None:
+        with self._lock:
+            if len(self._served) > MAX_WORKFLOWS_REMEMBERED:
+                self._served.clear()
+            for detail in taken:
+                self._turn += 1
+                self._served[f"{detail.run.namespace}#{detail.run.workflow}"] = self._turn
+
+
+def _weight(run: Run) -> int:
+    """How many bytes the run's input has, at the most."""
+    return MAX_HANDOFF_INPUT if run.input is None else len(run.input)
