@@ -69,5 +69,4 @@ class Leases:
         reader = InputReader(self._details)
         hint = self._lookup.recall(namespace, run_id, None)
         done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader, settles=True)
-        self._lookup.forget(namespace, run_id)
         return self._details.after(done.run, done.tail, input_=reader.input, outcome=done.outcome)

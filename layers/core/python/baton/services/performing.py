@@ -107,7 +107,10 @@ class Performer:
         one transaction."""
         context, run = self._context, step.run
         if not step.said:
-            return context.runs.change(before, step), tail
+            changed = context.runs.change(before, step)
+            if run.state is not State.RUNNING:
+                self._lookup.forget(run.namespace, run.id)
+            return changed, tail
         now = context.clock.now()
         header = tail.header
         for said in step.said:
