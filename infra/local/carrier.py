@@ -31,6 +31,10 @@ class Carrier(ABC):
         return not self._thread.is_alive()
 
     @abstractmethod
+    def round(self) -> int:
+        """Go round once, in the caller's thread; how much there was to do."""
+
+    @abstractmethod
     def _turn(self) -> float:
         """One round, and how many seconds to wait for the next."""
 

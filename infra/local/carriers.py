@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 HERE = Pace(busy=0.01, idle=0.025)
 """Of a stream in this process, where to see that there is nothing costs next to nothing."""
 
+ROUND_SECONDS = 60.0
+"""How long a round waits for the functions that it calls."""
+
 ELSEWHERE = Pace(busy=0.025, idle=0.1)
 
 
@@ -62,6 +65,14 @@ class Carriers:
         """Let what is under way arrive; False when something did not within ``timeout`` seconds each."""
         self._stopping.set()
         return all([carrier.stop(timeout) for carrier in self._carriers])  # noqa: C419 - each is to stop
+
+    def round(self) -> int:
+        """Carry in the caller's thread what there is to carry now; how much that was, the changes of a table
+        that concern nobody included."""
+        count = sum(carrier.round() for carrier in self._carriers)
+        if not all(pump.settled(ROUND_SECONDS) for pump in self._carriers if isinstance(pump, Pump)):
+            raise TimeoutError("a function did not end in time")
+        return count
 
     def _pumps(self) -> Iterator[Carrier]:
         for spec in TABLES:

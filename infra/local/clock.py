@@ -1,4 +1,5 @@
-"""The wall clock, whose sleeper can be woken: nobody should sleep on for a caller who is gone."""
+"""The laptop's time: the wall clock, whose sleeper can be woken, as nobody should sleep on for a caller who
+is gone; and one that stands still until it is moved."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from baton.bootstrap import SystemClock
+from baton.domain.clock import Millis, millis
 
 
 class Interrupted(BaseException):
@@ -37,3 +39,22 @@ class InterruptibleClock(SystemClock):
             super().sleep(seconds)
         elif event.wait(seconds):
             raise Interrupted
+
+
+class HandClock:
+    """Time that stands still but for ``advance``. Who sleeps moves it, so that nobody waits for good."""
+
+    def __init__(self, at: Millis) -> None:
+        self._now = at
+        self._lock = threading.Lock()
+
+    def now(self) -> Millis:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time pass at once."""
+        with self._lock:
+            self._now += millis(seconds)

@@ -39,7 +39,7 @@ class Collector(Carrier):
         self._clock = clock
         self._specs = [spec for spec in TABLES if spec.ttl_attribute is not None]
 
-    def collect(self) -> int:
+    def round(self) -> int:
         """Remove what is over now; how many items that were."""
         return sum(self._collect(spec) for spec in self._specs)
 
@@ -72,7 +72,7 @@ class Collector(Carrier):
 
     def _turn(self) -> float:
         try:
-            self.collect()
+            self.round()
         except Exception:  # a thread of its own: the next collection comes all the same
             logger.exception("a collection failed")
         return SECONDS

@@ -32,6 +32,7 @@ class Scheduler:
         region: str,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
+        self._functions = [each for each in functions if each.schedule is not None]
         self._call = call
         self._clock = clock
         self._region = region
@@ -44,7 +45,7 @@ class Scheduler:
                 name=f"tick-{each.name}",
                 daemon=True,
             )
-            for each in functions
+            for each in self._functions
             if each.schedule is not None
         ]
 
@@ -61,13 +62,21 @@ class Scheduler:
                 thread.join(timeout)
         return not any(thread.is_alive() for thread in self._threads)
 
+    def round(self) -> None:
+        """Call each function once, in the caller's thread."""
+        for function in self._functions:
+            self._call_once(function)
+
     def _tick(self, function: Function, seconds: float) -> None:
         while not self._wait(seconds):
-            request_id = str(uuid.uuid4())
-            try:
-                self._call(function, self._event(function, request_id), request_id)
-            except Exception:  # a scheduled call has no caller: the next tick comes all the same
-                logger.exception("the scheduled call of %s failed", function.name)
+            self._call_once(function)
+
+    def _call_once(self, function: Function) -> None:
+        request_id = str(uuid.uuid4())
+        try:
+            self._call(function, self._event(function, request_id), request_id)
+        except Exception:  # a scheduled call has no caller: the next tick comes all the same
+            logger.exception("the scheduled call of %s failed", function.name)
 
     def _event(self, function: Function, request_id: str) -> dict[str, Any]:
         schedule = f"arn:aws:scheduler:{self._region}:{ACCOUNT}:schedule/default/{name_of(function)}"

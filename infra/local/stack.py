@@ -41,8 +41,9 @@ THREADS = 256
 class Options:
     """What to start. ``port`` 0: any free one. Settings without an endpoint: DynamoDB in this process.
 
-    Without ``schedules`` no clock calls functions, without ``signals`` no stream and no queue. ``around`` may
-    put something between those who call functions and the functions.
+    Without ``schedules`` no clock calls functions, without ``signals`` no stream and no queue; ``by_hand``:
+    they call when they are told to, by ``Stack.round``. ``around`` may put something between those who call
+    functions and the functions.
     """
 
     settings: Settings
@@ -51,6 +52,7 @@ class Options:
     clock: Clock | None = None
     schedules: bool = True
     signals: bool = True
+    by_hand: bool = False
     functions: tuple[Function, ...] = FUNCTIONS
     folder: Path = FOLDER
     around: Callable[[Invoker, Runtime], Invoker] = lambda functions, _runtime: functions
@@ -82,13 +84,20 @@ class Stack:
         scheduled = options.functions if options.schedules else ()
         self._scheduler = Scheduler(scheduled, functions.call, clock=clock, region=options.settings.region)
         self._server.start()
-        self._scheduler.start()
-        self._carriers.start()
+        if not options.by_hand:
+            self._scheduler.start()
+            self._carriers.start()
 
     @property
     def url(self) -> str:
         """Where it serves."""
         return self._server.url
+
+    def round(self) -> int:
+        """Have the clock, the streams and the queues call functions once, in this thread, until what they
+        call has ended; how much streams and queues had. Of a stack that is driven by hand."""
+        self._scheduler.round()
+        return self._carriers.round()
 
     def stop(self) -> bool:
         """Drain and end; False when something did not end in time, and goes on in its thread."""

@@ -45,15 +45,15 @@ def test_what_is_over_is_removed_and_all_else_stays(client, collector):
     put(client, "long over", 1)
     put(client, "not yet", NOW + 1)
     put(client, "for good")
-    assert collector.collect() == 2
+    assert collector.round() == 2
     assert sorts(client) == ["for good", "not yet"]
-    assert collector.collect() == 0
+    assert collector.round() == 0
 
 
 def test_each_table_that_has_a_time_to_live_is_collected_and_no_other(client, collector):
     for spec in TABLES:
         put(client, "over", NOW, spec.name)
-    collector.collect()
+    collector.round()
     left = {spec.name for spec in TABLES if sorts(client, spec.name)}
     assert left == {spec.name for spec in TABLES if spec.ttl_attribute is None}
 
@@ -65,7 +65,7 @@ def test_the_stream_tells_of_it_as_of_any_removal(client, collector):
         client_of("dynamodbstreams", REGION, None, account_id_endpoint_mode="disabled"), arn
     )
     list(reader.read())
-    collector.collect()
+    collector.round()
     [[told]] = reader.read()
     assert told.body["eventName"] == "REMOVE"
     assert told.body["dynamodb"]["OldImage"]["s"] == {"S": "over"}
@@ -81,7 +81,7 @@ def test_what_was_written_since_it_was_looked_at_stays(client, collector, monkey
         return keys
 
     monkeypatch.setattr(collector, "_over", then_reprieved)
-    assert collector.collect() == 0
+    assert collector.round() == 0
     assert sorts(client) == ["over"]
 
 
