@@ -45,6 +45,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     traceparent: str | None = None
     inactivity_timeout_seconds: float | None = None
     max_attempts: int | None = None
+    pushed: bool = False
 
     @property
     def run_id(self) -> str:
@@ -127,6 +128,7 @@ def decide_join(
         traceparent=wish.traceparent,
         inactivity_timeout_seconds=wish.inactivity_timeout_seconds,
         max_attempts=wish.max_attempts,
+        pushed=wish.pushed,
     )
     full = _full(joined, batch)
     fires_at = now if full else _fires_at(joined, batch)
@@ -155,6 +157,7 @@ def hand_off(window: Window, payloads: Sequence[bytes]) -> HandOff:
         traceparent=window.traceparent,
         inactivity_timeout_seconds=window.inactivity_timeout_seconds,
         max_attempts=window.max_attempts,
+        pushed=window.pushed,
     )
 
 

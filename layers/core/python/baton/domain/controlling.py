@@ -88,7 +88,7 @@ def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Mill
         reopened = without_settlement(reopened, apart)
         also = (Keep(apart),)
     if run.mode is Mode.QUEUED:
-        reopened = to_queue(reopened, now, now=now)
+        reopened = to_queue(reopened, now)
     else:
         reopened = replace(reopened, due_at=reopened.watched_until(now))
     return Step(reopened, (entry("resumed", {"attempt": reopened.attempt}),), also)

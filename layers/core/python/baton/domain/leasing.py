@@ -177,7 +177,7 @@ def check_holder(run: Run, command: Command, worker_id: str, attempt: int) -> Le
 def _back(run: Run, released: Released, pause_seconds: float, *, rev: str, now: Millis) -> Step:
     failures = run.failures + int(released.failure is not None)
     back = replace(run, rev=rev, updated_at=now, released=released, failures=failures)
-    return Step(to_queue(back, now + millis(pause_seconds), now=now))
+    return Step(to_queue(back, now + millis(pause_seconds)))
 
 
 def _used_up(run: Run, error: dict[str, Any], key: str | None = None) -> Outcome:

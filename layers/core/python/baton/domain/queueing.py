@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from baton.domain.catalog import Target, TargetKind, Workflow
 from baton.domain.clock import Millis
 from baton.domain.run import Push, Run
 from baton.domain.states import State
@@ -22,11 +23,18 @@ class Place(NamedTuple):
     run_id: str
 
 
-def to_queue(run: Run, available_at: Millis, *, now: Millis) -> Run:
+def pushed_to(registered: Workflow | None) -> Target | None:
+    """The target that the queued runs of a workflow, as it is registered, are pushed to; None: they wait for
+    whoever claims them."""
+    target = None if registered is None else registered.target
+    return None if target is None or target.kind is TargetKind.WORKER else target
+
+
+def to_queue(run: Run, available_at: Millis) -> Run:
     """``run`` as it waits to be claimed from ``available_at`` on, held by nobody.
 
-    One that is pushed to a target is announced to the live publisher if it may be claimed at once, and is due
-    then: a hint that is lost, or not to be sent yet, is the sweep's. A cancel that is latched keeps its time.
+    One that is pushed to a target is announced to the live publisher, and due when it may be claimed: what
+    nobody has pushed by then is the sweep's. A cancel that is latched keeps its time.
     """
     queued = replace(
         run,
@@ -38,7 +46,7 @@ def to_queue(run: Run, available_at: Millis, *, now: Millis) -> Run:
     if run.push is None:
         return queued
     due = available_at if queued.due_at is None else min(queued.due_at, available_at)
-    return replace(queued, push=Push(), announce=available_at <= now, due_at=due)
+    return replace(queued, push=Push(), announce=True, due_at=due)
 
 
 def in_turn(places: Iterable[Place], served: Mapping[str, int]) -> list[Place]:

@@ -56,10 +56,10 @@ class Released(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Push(msgspec.Struct, frozen=True, array_like=True):
-    """That the run is to be pushed to its workflow's target whenever it is pending. ``tries`` counts the
-    pushes since it came to be, ``refused`` those in a row that the target did not take."""
+    """That the run is to be pushed to its workflow's target whenever it is pending. ``taken`` counts the
+    hints that the target took since the run came to be so, ``refused`` those in a row that it did not."""
 
-    tries: int = 0
+    taken: int = 0
     refused: int = 0
 
 

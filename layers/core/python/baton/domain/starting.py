@@ -15,10 +15,12 @@ from baton.domain.payload import (
     check_size,
     fits_row,
 )
+from baton.domain.queueing import pushed_to, to_queue
 from baton.domain.run import (
     DEFAULT_INACTIVITY_SECONDS,
     DEFAULT_MAX_ATTEMPTS,
     DEFAULT_PRIORITY,
+    Push,
     Run,
     TriggeredBy,
 )
@@ -74,7 +76,8 @@ def bear(
     """The run that ``command`` asks for, under the id it gets. Raises PayloadTooLarge, InvalidRequest.
 
     What it leaves open is as ``registered``, its workflow in the catalog, has it: queued where there is a
-    target to push it to. ``alias_id`` is where the alias of the command's key stands, if it has one.
+    target, and pushed where that is no worker. ``alias_id`` is where the alias of the command's key stands,
+    if it has one.
     """
     check_size("input", len(command.input), MAX_PAYLOAD)
     targeted = registered is not None and registered.target is not None
@@ -99,7 +102,6 @@ def bear(
         created_at=now,
         updated_at=now,
         started_at=now if attached else None,
-        available_at=None if attached else max(now, command.available_at or now),
         priority=DEFAULT_PRIORITY if command.priority is None else command.priority,
         max_attempts=command.max_attempts or _max_attempts(registered),
         inactivity_timeout_seconds=watch,
@@ -109,16 +111,20 @@ def bear(
         input=None if in_log else command.input,
         input_in_log=in_log,
         traceparent=command.traceparent,
+        push=None if attached or pushed_to(registered) is None else Push(),
         alias_id=alias_id,
         start_body=command.body,
     )
     run = msgspec.structs.replace(run, due_at=run.watched_until(now))
+    if not attached:
+        run = to_queue(run, max(now, command.available_at or now))
     return Born(run, (start_entry(run, command.input),) if in_log else ())
 
 
 class HandOff(msgspec.Struct, frozen=True, kw_only=True):
     """A run that Baton starts itself, for an ending, an event or a window. ``input`` is canonical JSON;
-    ``run_id`` is derived from what starts it, so that it is started once."""
+    ``run_id`` is derived from what starts it, so that it is started once; ``pushed``: its workflow has a
+    target that is no worker."""
 
     namespace: str
     workflow: str
@@ -129,6 +135,7 @@ class HandOff(msgspec.Struct, frozen=True, kw_only=True):
     traceparent: str | None = None
     inactivity_timeout_seconds: float | None = None
     max_attempts: int | None = None
+    pushed: bool = False
 
 
 def bear_handed(wish: HandOff, *, birth: str, rev: str, now: Millis) -> Born:
@@ -145,7 +152,6 @@ def bear_handed(wish: HandOff, *, birth: str, rev: str, now: Millis) -> Born:
         mode=Mode.QUEUED,
         created_at=now,
         updated_at=now,
-        available_at=now,
         max_attempts=wish.max_attempts or DEFAULT_MAX_ATTEMPTS,
         inactivity_timeout_seconds=wish.inactivity_timeout_seconds or 0,
         input=None if in_log else wish.input,
@@ -153,8 +159,9 @@ def bear_handed(wish: HandOff, *, birth: str, rev: str, now: Millis) -> Born:
         traceparent=wish.traceparent,
         depth=wish.depth,
         triggered_by=wish.triggered_by,
+        push=Push() if wish.pushed else None,
     )
-    return Born(run, (start_entry(run, wish.input),) if in_log else ())
+    return Born(to_queue(run, now), (start_entry(run, wish.input),) if in_log else ())
 
 
 class Succession(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +191,6 @@ def bear_successor(
         created_at=now,
         updated_at=now,
         started_at=now if attached else None,
-        available_at=None if attached else now,
         priority=run.priority,
         max_attempts=run.max_attempts,
         inactivity_timeout_seconds=run.inactivity_timeout_seconds,
@@ -199,9 +205,12 @@ def bear_successor(
         continued_from=run.id,
         chain=Chain(links.first_run_id, links.length + 1),
         cancel=run.cancel,
+        push=run.push,
     )
     due = [born.watched_until(now), None if run.cancel is None else run.cancel.at + millis(grace_seconds)]
     born = msgspec.structs.replace(born, due_at=min((at for at in due if at is not None), default=None))
+    if not attached:
+        born = to_queue(born, now)
     if not in_log:
         return Born(born)
     said = [start_entry(born, wish.input)]

@@ -145,7 +145,7 @@ def wake(run: Run, why: Why, *, rev: str, now: Millis, also: tuple[Any, ...] = (
     be claimed. ``also`` is what wakes it in the same write."""
     woken = replace(run, rev=rev, state=State.RUNNING, updated_at=now, wait=None)
     if run.mode is Mode.QUEUED:
-        woken = to_queue(woken, now, now=now)
+        woken = to_queue(woken, now)
     else:
         woken = replace(woken, due_at=_sooner(_latched(run), woken.watched_until(now)))
     return Step(woken, (entry("woken", why),), also)

@@ -13,6 +13,7 @@ from baton.domain.catalog import Batch, Snapshot, Workflow
 from baton.domain.choosing import Declined, Payload, Unclear, choose
 from baton.domain.clock import Millis, millis
 from baton.domain.expressions import ExpressionFailed, mapped
+from baton.domain.queueing import pushed_to
 from baton.domain.run import TriggeredBy
 from baton.domain.settlement import Delivery, DeliveryState, Settlement
 from baton.domain.starting import HandOff
@@ -193,6 +194,7 @@ class Deliverer:
             traceparent=source.traceparent,
             inactivity_timeout_seconds=None if workflow is None else workflow.inactivity_timeout_seconds,
             max_attempts=None if workflow is None else workflow.max_attempts,
+            pushed=pushed_to(workflow) is not None,
         )
 
     def _coalesced(self, subscriber: str, joined: Joined) -> Outcome:

@@ -63,6 +63,7 @@ class HeaderItem(Model):
     traceparent = UnicodeAttribute(attr_name="tp", null=True)
     inactivity_timeout = NumberAttribute(attr_name="it", null=True)
     max_attempts = NumberAttribute(attr_name="ma", null=True)
+    pushed = NumberAttribute(attr_name="pu", null=True)
     strikes = NumberAttribute(attr_name="sx", null=True)
 
 
@@ -279,6 +280,7 @@ def _header_item(window: Window, shards: int) -> HeaderItem:
         traceparent=window.traceparent,
         inactivity_timeout=window.inactivity_timeout_seconds,
         max_attempts=window.max_attempts,
+        pushed=1 if window.pushed else None,
     )
 
 
@@ -304,4 +306,5 @@ def _window_of(item: HeaderItem) -> Window:
         traceparent=item.traceparent,
         inactivity_timeout_seconds=item.inactivity_timeout,
         max_attempts=whole(item.max_attempts),
+        pushed=bool(item.pushed),
     )
