@@ -30,6 +30,7 @@ class WorkerCalls(Calls):
         lease_seconds: float | None = None,
         wait_seconds: float = 0,
         idempotency_key: str | None = None,
+        retry: RetryPolicy | None = None,
     ) -> list[Run]:
         """Claim up to ``max`` (25) runs of these workflows (32), by priority, then the oldest: each is given
         to one worker alone. None there: wait for one for ``wait_seconds`` (20), then answer none.
@@ -49,6 +50,7 @@ class WorkerCalls(Calls):
             fields,
             headers=_key(idempotency_key),
             repeatable=True,
+            retry=retry,
             read_timeout=wait_seconds + ANSWER_SECONDS,
         )
         found = json_object(response).get("runs")
@@ -76,12 +78,19 @@ class WorkerCalls(Calls):
         attempt: int,
         *,
         lease_seconds: float | None = None,
+        timeout_seconds: float | None = None,
         retry: RetryPolicy | None = None,
     ) -> Renewed:
         """Keep the lease for ``lease_seconds`` from now, by default as long as it was. LeaseLost when this
-        worker does not hold this attempt any more, RunTerminal when the run has settled: stop driving it."""
+        worker does not hold this attempt any more, RunTerminal when the run has settled: stop driving it.
+
+        ``timeout_seconds`` bounds the waiting for one answer: a lease that can't be renewed is to be known
+        before it has ended.
+        """
         fields = {"worker_id": worker_id, "attempt": attempt, "lease_seconds": lease_seconds}
-        response = self._post(f"{run_path(run_id)}/renew", fields, repeatable=True, retry=retry)
+        response = self._post(
+            f"{run_path(run_id)}/renew", fields, repeatable=True, retry=retry, read_timeout=timeout_seconds
+        )
         return Renewed.from_json(json_object(response))
 
     def release(

@@ -1,0 +1,205 @@
+"""One attempt of one claimed run: read what is recorded, call the function, and tell the service how it
+ended."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from baton_sdk.client import Client
+from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound, TryAgain
+from baton_sdk.run import Run
+from baton_sdk.worker.context import Context
+from baton_sdk.worker.endings import (
+    Completed,
+    Continued,
+    Ending,
+    Failed,
+    GivenBack,
+    LeaseGone,
+    Suspended,
+    TryAgainLater,
+    ending_of,
+)
+from baton_sdk.worker.errors import Unwinding
+from baton_sdk.worker.failures import told
+from baton_sdk.worker.journal import Journal
+from baton_sdk.worker.keeper import Keeper, held_until
+from baton_sdk.worker.recorder import Recorder, as_json
+from baton_sdk.worker.standing import Standing
+from baton_sdk.worker.telling import request_of
+from baton_sdk.worker.terms import Terms
+from baton_sdk.worker.workflows import WorkflowFunction
+from baton_sdk.writer import Writer
+
+ERROR = "error"
+"""The type of the log entry that tells of an attempt that failed and is tried again."""
+
+
+class Execution:
+    """``perform`` does it all, in the thread that calls it; ``drain`` and ``abandon`` are for other threads.
+
+    ``since``: a moment of the clock's monotonic time at which the claim had not been made yet.
+    """
+
+    def __init__(
+        self, client: Client, run: Run, function: WorkflowFunction, terms: Terms, *, since: float
+    ) -> None:
+        self.run = run
+        self._client = client
+        self._function = function
+        self._terms = terms
+        self._context: Context | None = None
+        self._writer: Writer | None = None
+        self._interrupt: KeyboardInterrupt | None = None
+        self._standing = Standing(terms.clock, held_until(since, terms.lease_seconds), self._when_lost)
+        if run.cancel_requested is not None:
+            self._standing.cancel(run.cancel_requested)
+        self._keeper = Keeper(
+            client,
+            run,
+            self._standing,
+            worker_id=terms.worker_id,
+            lease_seconds=terms.lease_seconds,
+            clock=terms.clock,
+            since=since,
+        )
+
+    def perform(self) -> Ending:
+        """Perform the attempt and tell its ending: the one that the service took. Raises nothing but a
+        KeyboardInterrupt that came meanwhile, once the run is given back."""
+        self._keeper.start()
+        try:
+            ending = self._performed()
+            if self._standing.conclude():
+                ending = self._told(ending)
+            else:
+                ending = LeaseGone(self._standing.lost or "it was given back")
+        finally:
+            self._keeper.stop()
+        if self._interrupt is not None:
+            raise self._interrupt
+        return ending
+
+    def drain(self) -> None:
+        """Let the function end at its next call; the run is given back then."""
+        self._standing.drain()
+
+    def abandon(self) -> bool:
+        """Give the run back while its function goes on: nothing it does counts any more. False when it is
+        over already, or its own thread is telling how it ended."""
+        self._standing.drain()
+        if not self._standing.conclude():
+            return False
+        if self._context is not None:
+            self._context.end()
+        if self._writer is not None:
+            self._writer.abort()
+        self._told(GivenBack("the worker stops"))
+        self._keeper.stop()
+        return True
+
+    def _performed(self) -> Ending:
+        try:
+            journal = self._journal()
+            self._standing.check()
+        except (Unwinding, BatonError) as error:
+            outage = isinstance(error, TryAgain)
+            return GivenBack(str(error)) if outage else ending_of(error, cancelling=False)
+        writer = self._writer = self._client.writer(
+            self.run.id, attempt=self.run.attempt, retry=self._terms.patience, on_failure=self._log_refused
+        )
+        recorder = Recorder(journal, writer, self._standing)
+        context = self._context = Context(
+            self.run,
+            client=self._client,
+            writer=writer,
+            recorder=recorder,
+            standing=self._standing,
+            patience=self._terms.patience,
+            clock=self._terms.clock,
+            logger=self._terms.logger,
+        )
+        ending = self._called(context, recorder)
+        context.end()
+        return self._logged(writer, ending)
+
+    def _journal(self) -> Journal:
+        if self.run.attempt == 1:
+            return Journal()  # every claim but a run's first is an attempt of its own
+        return self._standing.outlast(
+            self._terms.patience, lambda: Journal.read(self._client.stream(self.run.id))
+        )
+
+    def _called(self, context: Context, recorder: Recorder) -> Ending:
+        from baton_sdk.worker.tracing import (
+            attempt_span,
+        )  # OpenTelemetry, where it is, is not for who only asks
+
+        try:
+            with attempt_span(self.run):
+                output = self._function(context, self.run)
+                recorder.ended()
+                return Completed(as_json(output, f"the output of {self._function.name}"))
+        except BaseException as error:  # noqa: BLE001 - the edge of the user's code
+            if isinstance(error, KeyboardInterrupt):
+                self._interrupt = error
+            return ending_of(error, cancelling=self._standing.cancel_requested is not None)
+
+    def _logged(self, writer: Writer, ending: Ending) -> Ending:
+        """The ending once all that the function said is in the log; another one where it can't be."""
+        try:
+            if isinstance(ending, TryAgainLater):
+                writer.emit(ERROR, ending.error)
+            writer.close()
+        except BatonError as error:
+            self._log_refused(error)
+            return TryAgainLater(error=told(error))
+        return ending
+
+    def _log_refused(self, error: BatonError) -> None:
+        """The writer has stopped: where the run is not ours, everything has."""
+        if isinstance(error, Conflict | NotFound):
+            self._standing.lose(f"its log is closed to us: {error}")
+
+    def _when_lost(self, reason: str) -> None:
+        self._terms.logger.warning(
+            "run %s: attempt %d is lost, what it does counts no more: %s",
+            self.run.id,
+            self.run.attempt,
+            reason,
+        )
+        if self._writer is not None:
+            self._writer.abort()
+
+    def _told(self, ending: Ending) -> Ending:
+        """Tell the service, over outages: what came of it. Refused once, it is reported and not repeated."""
+        retrying = self._terms.last_patience.retrying(lambda error: isinstance(error, TryAgain))
+        try:
+            retrying(request_of(ending, self._client, self.run, self._terms.worker_id, self._tail))
+        except (InvalidRequest, NotFound) as refusal:
+            if isinstance(ending, Completed | Continued | Suspended):
+                return self._told(Failed(error=told(refusal)))
+            return self._refused(ending, refusal)
+        except BatonError as refusal:
+            return self._refused(ending, refusal)
+        return ending
+
+    @property
+    def _tail(self) -> str | None:
+        return self._writer.tail if self._writer is not None else None
+
+    def _refused(self, ending: Ending, refusal: BatonError) -> Ending:
+        self._terms.logger.warning(
+            "run %s: that attempt %d is %s was not taken: %s",
+            self.run.id,
+            self.run.attempt,
+            type(ending).__name__,
+            refusal,
+        )
+        return LeaseGone(str(refusal))
+
+
+def _span(run: Run) -> AbstractContextManager[None]:
+    from baton_sdk.worker.tracing import attempt_span  # OpenTelemetry, where it is, is not for who only asks
+
+    return attempt_span(run)

@@ -1,0 +1,64 @@
+"""Errors as the log keeps them, and errors made again from it: what a function has caught in one attempt it
+catches in the next."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from baton_sdk import payload
+from baton_sdk.errors import InvalidRequest
+from baton_sdk.worker.errors import StepFailed, TerminalError
+
+MAX_MESSAGE = 4 * payload.KB
+MAX_STACK = 32 * payload.KB
+
+
+def told(error: BaseException) -> dict[str, Any]:
+    """An error as a run's outcome and its log tell it: ``{message, type, stack}``, cut where it is long."""
+    named = error.type if isinstance(error, TerminalError) else None
+    stack = "".join(traceback.format_exception(error))
+    return {
+        "message": text(str(error) or type(error).__name__)[:MAX_MESSAGE],
+        "type": named or type(error).__name__,
+        "stack": text(stack)[-MAX_STACK:],  # its end says where
+    }
+
+
+def text(value: str) -> str:
+    """Text that a log takes: lone surrogates are written out."""
+    return value.encode("utf-8", "backslashreplace").decode()
+
+
+def kept(error: Exception) -> dict[str, Any]:
+    """An error as a checkpoint has it: its class and what it was made of, where JSON can say that."""
+    args: list[Any] | None = list(error.args)
+    try:
+        encoded = payload.encode(args)
+    except InvalidRequest:
+        args = None
+    else:
+        args = args if len(encoded) <= MAX_MESSAGE else None
+    kind = type(error)
+    return {
+        "module": kind.__module__,
+        "class": kind.__qualname__,
+        "args": args,
+        "message": text(str(error))[:MAX_MESSAGE],
+    }
+
+
+def revived(data: Mapping[str, Any]) -> Exception:
+    """The error that was kept, made as pickle would make it: from its class and its args. StepFailed where
+    the class is not in the program any more, or is made of something else."""
+    kind: Any = sys.modules.get(str(data.get("module")))
+    for name in str(data.get("class")).split("."):
+        kind = getattr(kind, name, None)
+    args = data.get("args")
+    if isinstance(kind, type) and issubclass(kind, Exception) and isinstance(args, list):
+        with suppress(Exception):  # whatever a constructor raises: the failure is told all the same
+            return kind(*args)
+    return StepFailed(f"{data.get('class')}: {data.get('message')}")
