@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where hints at what is due soon are sent; without it the sweep alone finds it, each minute."""
     events_bus: str | None = None
     """The name or ARN of the bus that lifecycle events go to; without it they go nowhere."""
+
+    public_url: str | None = None
+    """Where Baton serves, as its users reach it: what targets are told."""
+    targets_allowed: tuple[str, ...] = ()
+    """Patterns of the ARNs that every namespace may push to; in the environment with commas between them."""
+    own_prefix: str = "baton-"
+    """What the names of the deployment's own functions, queues and buses begin with: nobody may push to
+    those."""
 
     due_shards: int = 8
     settled_shards: int = 4
@@ -47,6 +56,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     claim_poll_longest_seconds: float = 2
     worker_seconds: float = 60
     """How long a worker counts as alive after it was heard."""
+    worker_memory_seconds: float = 24 * 3600
+    """How long after it was heard last it is remembered what a worker said: coming back with the same word it
+    says nothing new."""
+    announced_seconds: float = 7 * 24 * 3600
+    """How long what workers announced of a workflow counts at least after the last that serves it was
+    heard."""
+    announced_again_seconds: float = 12 * 3600
+    """How often a worker that lives sees to it that what it announced goes on to count."""
     publish_grace_seconds: float = 30
     """After a run settled, before the sweep delivers what nobody has delivered."""
     publish_lease_seconds: float = 30
@@ -78,6 +95,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("due_shards, settled_shards, queue_shards: at least 1")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
             raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
+        if self.worker_memory_seconds > self.announced_seconds:
+            raise ValueError("worker_memory_seconds: at most announced_seconds")
         if self.heal_grace_seconds < 2 * self.catalog_seconds:
             raise ValueError("heal_grace_seconds: at least twice catalog_seconds")
 
@@ -85,12 +104,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
         """Read ``BATON_*``. Raises KeyError when a setting is missing and msgspec.ValidationError
         when one is malformed."""
-        given = {
+        given: dict[str, Any] = {
             field.name: env[name]
             for field in msgspec.structs.fields(cls)
             if (name := f"BATON_{field.name.upper()}") in env and field.name != "signing_keys"
         }
         given.setdefault("region", env.get("AWS_REGION", env.get("AWS_DEFAULT_REGION", "us-east-1")))
+        if "targets_allowed" in given:
+            given["targets_allowed"] = [each for each in given["targets_allowed"].split(",") if each]
         keys = [base64.b64decode(key) for key in env["BATON_SIGNING_KEYS"].split(",")]
         settings: Settings = msgspec.convert({**given, "signing_keys": keys}, cls, strict=False)
         return settings

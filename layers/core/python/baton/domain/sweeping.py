@@ -10,6 +10,7 @@ from baton.domain.clock import Millis, millis
 from baton.domain.events import Posted
 from baton.domain.leasing import expire, lease_end
 from baton.domain.log import Tail
+from baton.domain.pushing import to_push
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome, cancelled, timed_out
 from baton.domain.states import Command, State, Verdict, cell
@@ -35,7 +36,7 @@ def decide_due(
     run: Run, tail: Tail, patience: Patience, *, rev: str, now: Millis, kept: Posted | None = None
 ) -> Outcome | Step | None:
     """The word on a due run: settle it with an outcome, take it back from who holds it no more, wake it, put
-    it off, or (None) it is not due any more, or it has settled and is the publisher's.
+    it off, or (None) it is not due any more, or it is the publisher's or the pusher's.
 
     ``tail`` is the newest log item as just read: what it was written at is when the run was last heard of,
     and an outcome must take its slot and no other. ``kept`` is the event that it waits for, if one is there
@@ -46,6 +47,8 @@ def decide_due(
     forced_at = _cancel_deadline(run, patience.grace_seconds)
     if forced_at is not None and forced_at <= now and run.cancel is not None:
         return cancelled(run.cancel)
+    if to_push(run):
+        return None
     held_until = lease_end(run, patience.skew_seconds)
     if held_until is not None and held_until <= now and run.lease is not None:
         return expire(run, run.lease, patience.backoff, chance=patience.chance, rev=rev, now=now)
@@ -67,6 +70,12 @@ def publishers(run: Run) -> bool:
     """Whether the row's due time is that of its ending: something is owed, unresolved, waiting or
     buffered."""
     return run.state.terminal and run.settlement.holding
+
+
+def pushers(run: Run, grace_seconds: float, now: Millis) -> bool:
+    """Whether the row's due time is that of a push: the run waits, and is not to be cancelled by now."""
+    forced_at = _cancel_deadline(run, grace_seconds)
+    return to_push(run) and (forced_at is None or forced_at > now)
 
 
 def put_off(strikes: int, now: Millis) -> Millis:

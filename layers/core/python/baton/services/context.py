@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from baton.domain.catalog import Snapshot
     from baton.outbound.bus import Bus
     from baton.outbound.invoke import Onward
+    from baton.outbound.targets import Targets
     from baton.outbound.timers import Timers
     from baton.store.catalog import CatalogStore
     from baton.store.due import DueStore
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from baton.store.runs import RunStore
     from baton.store.waiters import WaiterStore
     from baton.store.windows import WindowStore
+    from baton.store.workers import WorkerStore
 
 
 class Context:
@@ -115,6 +117,14 @@ class Context:
         return QueueStore(self.dynamo, self.settings.runs_table)
 
     @MadeOnce
+    def workers(self) -> WorkerStore:
+        """The workers that were heard."""
+        from baton.store.workers import WorkerStore
+
+        settings = self.settings
+        return WorkerStore(self.dynamo, settings.catalog_table, memory_seconds=settings.worker_memory_seconds)
+
+    @MadeOnce
     def bus(self) -> Bus:
         """The event bus."""
         from baton.outbound.bus import Bus
@@ -128,6 +138,13 @@ class Context:
         from baton.outbound.timers import Timers
 
         return Timers(self.settings.timers_queue_url, region=self.settings.region, clock=self.clock)
+
+    @MadeOnce
+    def targets(self) -> Targets:
+        """Targets of runs."""
+        from baton.outbound.targets import Targets
+
+        return Targets(self.clock)
 
     def instead(self, *, runs: RunStore, bus: Bus) -> Context:
         """The same tools but for these two."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from baton.services.leases import Leases
     from baton.services.performing import Performer
     from baton.services.publishing import Publisher
+    from baton.services.pushing import Pusher
     from baton.services.republish import Republisher
     from baton.services.retention import Retention
     from baton.services.runs import Runs
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from baton.services.surroundings import Views
     from baton.services.sweep import Sweep
     from baton.services.waits import Waits
+    from baton.services.workers import Workers
     from baton.services.workflows import Workflows
 
 
@@ -124,6 +126,13 @@ class Runtime:
         return Leases(self._context, self._lookup, self._performer, self._details, self.catalog)
 
     @MadeOnce
+    def workers(self) -> Workers:
+        """Where workers are heard and seen."""
+        from baton.services.workers import Workers
+
+        return Workers(self._context, self.catalog)
+
+    @MadeOnce
     def workflows(self) -> Workflows:
         """Where the catalog is changed and shown."""
         from baton.services.workflows import Workflows
@@ -168,6 +177,14 @@ class Runtime:
         )
 
     @MadeOnce
+    def pusher(self) -> Pusher:
+        """Where targets are told of runs."""
+        from baton.services.permitting import Permits
+        from baton.services.pushing import Pusher
+
+        return Pusher(self._context, self.catalog, self._performer, Permits(self._context))
+
+    @MadeOnce
     def republisher(self) -> Republisher:
         """Where endings are delivered again."""
         from baton.services.rehearsing import rehearsing
@@ -181,7 +198,7 @@ class Runtime:
         """What follows from a change of the runs table."""
         from baton.services.changes import Changes
 
-        return Changes(self.publisher, self.announcer, self._retention)
+        return Changes(self.publisher, self.pusher, self.announcer, self._retention)
 
     @MadeOnce
     def sweep(self) -> Sweep:
@@ -193,6 +210,7 @@ class Runtime:
             catalog=self.catalog,
             performer=self._performer,
             publisher=self.publisher,
+            pusher=self.pusher,
             coalescer=self.coalescer,
             waits=self.waits,
             events=self.events,

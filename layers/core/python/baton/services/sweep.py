@@ -14,7 +14,7 @@ from baton.domain.clock import Millis, millis
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
-from baton.domain.sweeping import Patience, decide_due, publishers, put_off
+from baton.domain.sweeping import Patience, decide_due, publishers, pushers, put_off
 from baton.errors import Conflict, NotFound, TryAgain
 from baton.observability import logger
 from baton.outbound.invoke import Onward
@@ -24,6 +24,7 @@ from baton.services.context import Context
 from baton.services.events import Events
 from baton.services.performing import Performer
 from baton.services.publishing import LEASED, Publisher
+from baton.services.pushing import Pushed, Pusher
 from baton.services.retention import Retention
 from baton.services.waits import Waits
 from baton.store.due import (
@@ -46,13 +47,14 @@ PUT_OFF_TRIES = 3
 
 
 class Swept(msgspec.Struct, kw_only=True):
-    """What one sweep did: runs settled, endings published, windows fired, items put off to when they are due,
-    past lives and fired windows cleared away, entries that were not due any more, and items that failed and
-    are put off. ``handed_on``: pages left to another invocation. ``more``: time ran out before the index
-    did."""
+    """What one sweep did: runs settled, endings published, targets told of runs, windows fired, items put off
+    to when they are due, past lives and fired windows cleared away, entries that were not due any more, and
+    items that failed and are put off. ``handed_on``: pages left to another invocation. ``more``: time ran
+    out before the index did."""
 
     settled: int = 0
     published: int = 0
+    pushed: int = 0
     fired: int = 0
     postponed: int = 0
     purged: int = 0
@@ -82,6 +84,7 @@ class Did(Enum):
 
     SETTLED = "settled"
     PUBLISHED = "published"
+    PUSHED = "pushed"
     FIRED = "fired"
     POSTPONED = "postponed"
     PURGED = "purged"
@@ -89,7 +92,8 @@ class Did(Enum):
 
 
 class Sweep:
-    """Settles the silent, forces the cancelled, delivers what is owed, fires windows, purges past lives.
+    """Settles the silent, forces the cancelled, delivers what is owed, pushes what waits, fires windows,
+    purges past lives.
 
     An item in trouble is logged and put off, so that it leaves the head of its shard: however many there are,
     each other item has its turn when its time comes. Sweeps may overlap: each change is conditional.
@@ -102,6 +106,7 @@ class Sweep:
         catalog: Catalog,
         performer: Performer,
         publisher: Publisher,
+        pusher: Pusher,
         coalescer: Coalescer,
         waits: Waits,
         events: Events,
@@ -111,6 +116,7 @@ class Sweep:
         self._catalog = catalog
         self._performer = performer
         self._publisher = publisher
+        self._pusher = pusher
         self._coalescer = coalescer
         self._waits = waits
         self._events = events
@@ -239,6 +245,8 @@ class Sweep:
         context, run = self._context, item.run()
         if publishers(run):
             return self._publish(due.namespace, due.run_id, run.attempt, run.birth)
+        if pushers(run, context.settings.cancel_grace_seconds, context.clock.now()):
+            return _OF_PUSH[self._pusher.push(due.namespace, due.run_id)]
 
         def decide(now_run: Run, tail: Tail) -> Step | Outcome | None:
             return decide_due(
@@ -293,4 +301,10 @@ class Sweep:
         return Did.PUBLISHED if posted.due_at is None else Did.POSTPONED
 
 
+_OF_PUSH = {
+    Pushed.TAKEN: Did.PUSHED,
+    Pushed.PUT_OFF: Did.POSTPONED,
+    Pushed.SETTLED: Did.SETTLED,
+    Pushed.NOTHING: Did.NOTHING,
+}
 _OF_WINDOW = {Tended.FIRED: Did.FIRED, Tended.PUT_OFF: Did.POSTPONED, Tended.STALE: Did.NOTHING}

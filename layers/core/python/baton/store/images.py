@@ -15,3 +15,8 @@ def run_in(image: Raw | None) -> Run | None:
 def announced_in(image: Raw | None) -> bool:
     """Whether the item calls for the live publisher."""
     return image is not None and "an" in image
+
+
+def waiting_in(image: Raw | None) -> bool:
+    """Whether the item is the row of a run that waits to be claimed: what is announced of it is no ending."""
+    return image is not None and "qk" in image

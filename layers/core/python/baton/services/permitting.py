@@ -1,0 +1,58 @@
+"""Which targets a namespace may push to: those that carry its tag, and those that the deployment lists."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from baton.domain.catalog import Target
+from baton.domain.clock import Millis
+from baton.domain.pushing import Never, NotNow
+from baton.domain.targets import TAG, batons_own, is_batons, is_listed, not_allowed, resource
+from baton.services.context import Context
+
+ALLOWED_MS = 300_000
+"""How long a look at a target's tags serves that showed the right one."""
+
+REFUSED_MS = 5_000
+"""How long one serves that did not: who has set it right and resumes a run must not be told the past."""
+
+MAX_REMEMBERED = 10_000
+
+
+class _Look(NamedTuple):
+    allowed: bool
+    until: Millis
+
+
+class Permits:
+    """What each namespace may push to, as far as this container has looked."""
+
+    def __init__(self, context: Context) -> None:
+        settings = context.settings
+        self._context = context
+        self._own = {
+            named.replace("/", ":").rpartition(":")[2]
+            for named in (settings.timers_queue_url, settings.events_bus)
+            if named
+        }
+        self._looks: dict[tuple[str, str], _Look] = {}
+
+    def refusal(self, namespace: str, target: Target) -> NotNow | Never | None:
+        """Why ``namespace`` may not push to ``target``, or why that can't be told now; None: it may."""
+        settings, found = self._context.settings, resource(target)
+        if is_batons(found, settings.own_prefix, self._own):
+            return Never(batons_own(target))
+        if is_listed(target, settings.targets_allowed):
+            return None
+        now, place = self._context.clock.now(), (namespace, found.arn)
+        look = self._looks.get(place)
+        if look is None or look.until <= now:
+            tags = self._context.targets.tags(target)
+            if isinstance(tags, NotNow):
+                return tags
+            allowed = tags.get(TAG) == namespace
+            look = _Look(allowed, now + (ALLOWED_MS if allowed else REFUSED_MS))
+            if len(self._looks) >= MAX_REMEMBERED:
+                self._looks.clear()
+            self._looks[place] = look
+        return None if look.allowed else Never(not_allowed(target, namespace))
