@@ -202,7 +202,7 @@ FUNCTIONS = (
             _on(RUNS, "BatchGetItem", "GetItem", "PutItem", "UpdateItem"),
             *_of(RUNS, QUEUE),
             _on(LOG, "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "GetItem", "Query"),
+            _on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
         ),
     ),
     Function(

@@ -1,14 +1,36 @@
-"""What workers ask: runs to drive, to hold them for longer, to give them back."""
+"""What workers ask: to be known as alive, runs to drive, to hold them for longer, to give them back."""
 
 from baton import bootstrap
-from baton.api import render, response, worker_answers, worker_commands
+from baton.api import models, render, response, worker_answers, worker_commands, worker_render
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
+from baton.api.roles import Role
 from baton.api.routing import Routes
+from baton.api.signing import Tokens
 from baton.domain.clock import rfc3339
 
-runtime = bootstrap.runtime("claims", "leases")
+runtime = bootstrap.runtime("claims", "leases", "workers")
+tokens = Tokens(runtime.settings.signing_keys)
+
+
+@operation("putWorker", runtime)
+def hear(request: Request) -> Response:
+    heartbeat = worker_commands.heartbeat(request)
+    if any(each.subscribes is not None for each in heartbeat.serves):
+        request.caller.demand(Role.OPERATOR, "announcing subscriptions")
+    runtime.workers.hear(heartbeat)
+    return response.json(200, worker_answers.Heard(runtime.settings.worker_seconds))
+
+
+@operation("listWorkers", runtime)
+def list_(request: Request) -> Response:
+    query = request.query(models.PageQuery)
+    about = (request.namespace, "listWorkers")
+    after = None if query.next_token is None else tokens.after(query.next_token, *about)
+    page = runtime.workers.list(request.namespace, limit=query.limit, after=after)
+    answer = worker_render.page(page, lambda place: tokens.cursor(place, *about), runtime.workers.dead_at)
+    return response.json(200, answer)
 
 
 @operation("claimRuns", runtime)
@@ -38,4 +60,4 @@ def release(request: Request) -> Response:
     return response.json(200, worker_answers.ReleasedRun(render.run(detail)))
 
 
-handler = Routes(runtime, claim, claim_one, renew, release)
+handler = Routes(runtime, hear, list_, claim, claim_one, renew, release)

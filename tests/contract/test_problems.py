@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -91,8 +92,13 @@ def test_a_fault_of_ours_is_logged_and_told_to_no_one(api: Lambdas, row: Any, lo
         "appendToStream": {"type": "x"},
         "suspendRun": {"event": "news"},
         "republish": {"workflow": "w"},
+        "claimRuns": {"worker_id": "w", "workflows": ["w"]},
+        "claimRun": {"worker_id": "w"},
+        "renewLease": {"worker_id": "w", "attempt": 1},
+        "releaseRun": {"worker_id": "w", "attempt": 1},
+        "putWorker": {"workflows": [{"name": "w"}]},
     }
-    path = row.path.replace("{id}", "r").replace("{name}", "n")
+    path = re.sub(r"\{\w+\}", "n", row.path)
     connection = api.runtime.dynamo.connection
     with patch.object(connection, "dispatch", fault), patch.object(connection, "query", fault):
         answer = api.call(row.method, path, bodies.get(row.id))

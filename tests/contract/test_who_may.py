@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ def _as(role: str, namespace: str = "*") -> dict[str, str]:
 
 
 def _path(row: Operation) -> str:
-    return row.path.replace("{id}", "absent").replace("{name}", "absent")
+    return re.sub(r"\{\w+\}", "absent", row.path)
 
 
 @pytest.mark.parametrize("row", GUARDED, ids=lambda row: row.id)

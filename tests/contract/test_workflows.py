@@ -32,6 +32,7 @@ FULL: dict[str, Any] = {
     },
     "inactivity_timeout_seconds": 30,
     "max_attempts": 5,
+    "backoff": {"base_seconds": 0.5, "max_seconds": 60},
     "retention_seconds": 86400,
 }
 
@@ -46,6 +47,7 @@ def test_a_workflow_is_answered_as_it_was_put(api: Lambdas):
     about = {
         "name": "report",
         "namespace": "default",
+        "announced": False,
         "created_at": rfc3339(MIDNIGHT),
         "updated_at": rfc3339(MIDNIGHT),
     }
@@ -56,7 +58,7 @@ def test_a_workflow_is_answered_as_it_was_put(api: Lambdas):
 
 def test_what_was_left_out_is_there_and_empty_or_the_default(api: Lambdas):
     workflow = _put(api, batch={"mode": "debounce", "window_seconds": 1.5}).json["workflow"]
-    assert set(workflow) == {*FULL, "name", "namespace", "created_at", "updated_at"}
+    assert set(workflow) == {*FULL, "name", "namespace", "announced", "created_at", "updated_at"}
     assert workflow["batch"] == {
         "mode": "debounce",
         "window_seconds": 1.5,
@@ -65,8 +67,23 @@ def test_what_was_left_out_is_there_and_empty_or_the_default(api: Lambdas):
         "max_wait_seconds": 15,
     }
     assert workflow["subscribes"] == []
-    for empty in ("description", "target", "inactivity_timeout_seconds", "max_attempts", "retention_seconds"):
+    settings = ("inactivity_timeout_seconds", "max_attempts", "backoff", "retention_seconds")
+    for empty in ("description", "target", *settings):
         assert workflow[empty] is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        (b"{}", b'{"base_seconds":1,"max_seconds":300}'),
+        (b'{"base_seconds":0}', b'{"base_seconds":0,"max_seconds":300}'),
+        (b'{"max_seconds":86400.0}', b'{"base_seconds":1,"max_seconds":86400}'),
+        (b'{"base_seconds":0.25,"max_seconds":0.25}', b'{"base_seconds":0.25,"max_seconds":0.25}'),
+    ],
+)
+def test_a_backoff_is_shown_with_its_defaults_as_they_apply(api: Lambdas, sent: bytes, shown: bytes):
+    answer = api.call("PUT", PATH, b'{"backoff":' + sent + b"}")
+    assert b'"backoff":' + shown in answer.body
 
 
 def test_the_second_put_answers_200_and_replaces_all_of_it(api: Lambdas, house: House):
@@ -152,12 +169,13 @@ def test_the_graph_has_every_workflow_and_every_link(api: Lambdas):
     _put(api, "alarm", subscribes=[{"event": "run.failed:unregistered"}])
     graph = api.call("GET", "/v1/graph").json
     assert graph["workflows"] == [
-        {"name": "alarm", "description": None, "target": None, "batch": None},
+        {"name": "alarm", "description": None, "target": None, "batch": None, "announced": False},
         {
             "name": "report",
             "description": "Sends the report.",
             "target": FULL["target"],
             "batch": FULL["batch"],
+            "announced": False,
         },
     ]
     assert [(edge["event"], edge["workflow"]) for edge in graph["edges"]] == [
@@ -252,6 +270,12 @@ WRONG: list[tuple[Any, list[Any], str]] = [
         ">= 1",
     ),
     ({"batch": {"mode": "batch", "window_seconds": 1, "key": "a["}}, ["body", "batch", "key"], "character 3"),
+    ({"backoff": 1}, ["body", "backoff"], "object"),
+    ({"backoff": {"factor": 2}}, ["body", "backoff", "factor"], "unknown field"),
+    ({"backoff": {"base_seconds": -0.1}}, ["body", "backoff", "base_seconds"], ">= 0"),
+    ({"backoff": {"max_seconds": 86400.1}}, ["body", "backoff", "max_seconds"], "<= 86400"),
+    ({"backoff": {"base_seconds": 9, "max_seconds": 8}}, ["body", "backoff", "max_seconds"], "which is 9"),
+    ({"backoff": {"base_seconds": 301}}, ["body", "backoff", "max_seconds"], "which is 301"),
     ({"inactivity_timeout_seconds": 0.5}, ["body", "inactivity_timeout_seconds"], "at least 1"),
     ({"max_attempts": 101}, ["body", "max_attempts"], "<= 100"),
     ({"retention_seconds": 86399}, ["body", "retention_seconds"], "at least 86400"),

@@ -263,8 +263,16 @@ class Batch(Struct, frozen=True):
     max_wait_seconds: float
 
 
+class Backoff(Struct, frozen=True):
+    """How long a run waits after a failure, at most: after the first, and ever."""
+
+    base_seconds: float
+    max_seconds: float
+
+
 class Workflow(Struct, frozen=True, kw_only=True):
-    """A registered workflow. Settings that are null are the deployment's."""
+    """A workflow. Settings that are null are the deployment's. ``announced``: workers serve it, or did of
+    late; where it is registered without a target or subscriptions, theirs count."""
 
     name: str
     namespace: str
@@ -274,7 +282,9 @@ class Workflow(Struct, frozen=True, kw_only=True):
     batch: Batch | None
     inactivity_timeout_seconds: float | None
     max_attempts: int | None
+    backoff: Backoff | None
     retention_seconds: float | None
+    announced: bool
     created_at: Time
     updated_at: Time
 
@@ -291,7 +301,7 @@ class Link(Struct, frozen=True):
 
 
 class Registered(Struct, frozen=True):
-    """The workflow as it is registered now."""
+    """The workflow as it counts now."""
 
     workflow: Workflow
 
@@ -318,10 +328,11 @@ class GraphNode(Struct, frozen=True):
     description: str | None
     target: Target | None
     batch: Batch | None
+    announced: bool
 
 
 class Graph(Struct, frozen=True):
-    """Who starts whom: every registered workflow, and every link."""
+    """Who starts whom: every workflow, and every link."""
 
     workflows: tuple[GraphNode, ...]
     edges: tuple[Link, ...]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from baton.api import models, shapes
 from baton.api.request import Request
 from baton.domain import names
-from baton.domain.catalog import DEFAULT_MAX_SIZE, Batch, Subscription, Target
+from baton.domain.catalog import (
+    DEFAULT_BACKOFF,
+    DEFAULT_MAX_SIZE,
+    Backoff,
+    Batch,
+    Subscription,
+    Target,
+)
 from baton.domain.registering import Registration
 from baton.errors import InvalidRequest, NotFound
 
@@ -13,8 +22,9 @@ from baton.errors import InvalidRequest, NotFound
 def register(request: Request) -> Registration:
     """PUT /v1/workflows/{name}. Raises InvalidRequest, UnsupportedMediaType."""
     sent = shapes.numbers(request.json())
-    if isinstance(sent.get("batch"), dict):
-        sent = {**sent, "batch": shapes.numbers(sent["batch"])}
+    for part in ("backoff", "batch"):
+        if isinstance(sent.get(part), dict):
+            sent = {**sent, part: shapes.numbers(sent[part])}
     body = shapes.convert(sent, models.PutWorkflow)
     watch = body.inactivity_timeout_seconds
     if watch is not None and 0 < watch < 1:
@@ -24,10 +34,11 @@ def register(request: Request) -> Registration:
         name=request.name,
         description=body.description,
         target=None if body.target is None else Target(body.target.kind, body.target.arn),
-        subscribes=None if body.subscribes is None else tuple(map(_subscription, body.subscribes)),
+        subscribes=None if body.subscribes is None else subscriptions(body.subscribes),
         batch=None if body.batch is None else _batch(body.batch),
         inactivity_timeout_seconds=_whole(watch),
         max_attempts=body.max_attempts,
+        backoff=None if body.backoff is None else _backoff(body.backoff),
         retention_seconds=_whole(body.retention_seconds),
     )
 
@@ -39,8 +50,19 @@ def workflow(request: Request) -> str:
     return request.name
 
 
-def _subscription(wish: models.NewSubscription) -> Subscription:
-    return Subscription(wish.event, wish.where, wish.input)
+def subscriptions(wishes: Iterable[models.NewSubscription]) -> tuple[Subscription, ...]:
+    """What is to start a workflow, in the order it was said."""
+    return tuple(Subscription(wish.event, wish.where, wish.input) for wish in wishes)
+
+
+def _backoff(wish: models.NewBackoff) -> Backoff:
+    base = DEFAULT_BACKOFF.base_seconds if wish.base_seconds is None else wish.base_seconds
+    most = DEFAULT_BACKOFF.max_seconds if wish.max_seconds is None else wish.max_seconds
+    if most < base:
+        raise InvalidRequest.at(
+            ["body", "backoff", "max_seconds"], f"must be at least base_seconds, which is {base:g}"
+        )
+    return Backoff(_whole(float(base)) or 0, _whole(float(most)) or 0)
 
 
 def _batch(wish: models.NewBatch) -> Batch:

@@ -13,7 +13,7 @@ from baton.services.workflows import Graph, WorkflowDetail, WorkflowsPage
 
 
 def workflow(of: catalog.Workflow) -> answers.Workflow:
-    """A registered workflow, every field of it."""
+    """A workflow, every field of it."""
     return answers.Workflow(
         name=of.name,
         namespace=of.namespace,
@@ -23,7 +23,9 @@ def workflow(of: catalog.Workflow) -> answers.Workflow:
         batch=_batch(of.batch),
         inactivity_timeout_seconds=of.inactivity_timeout_seconds,
         max_attempts=of.max_attempts,
+        backoff=_backoff(of.backoff),
         retention_seconds=of.retention_seconds,
+        announced=of.announced is not None,
         created_at=rfc3339(of.created_at),
         updated_at=rfc3339(of.updated_at),
     )
@@ -46,7 +48,13 @@ def detail(found: WorkflowDetail) -> answers.WorkflowDetail:
 def graph(found: Graph) -> answers.Graph:
     """Who starts whom."""
     nodes = tuple(
-        answers.GraphNode(each.name, each.description, _target(each.target), _batch(each.batch))
+        answers.GraphNode(
+            name=each.name,
+            description=each.description,
+            target=_target(each.target),
+            batch=_batch(each.batch),
+            announced=each.announced is not None,
+        )
         for each in found.workflows
     )
     return answers.Graph(nodes, _links(found.edges))
@@ -61,6 +69,10 @@ def _links(found: Iterable[catalog.Link]) -> tuple[answers.Link, ...]:
 
 def _target(of: catalog.Target | None) -> answers.Target | None:
     return None if of is None else answers.Target(of.kind, of.arn)
+
+
+def _backoff(of: catalog.Backoff | None) -> answers.Backoff | None:
+    return None if of is None else answers.Backoff(of.base_seconds, of.max_seconds)
 
 
 def _batch(of: catalog.Batch | None) -> answers.Batch | None:

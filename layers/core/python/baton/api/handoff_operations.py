@@ -63,7 +63,7 @@ HANDOFF_OPERATIONS: tuple[Operation, ...] = (
         path="/v1/workflows",
         function="workflows",
         role=Role.VIEWER,
-        summary="List the registered workflows, by name.",
+        summary="List the workflows, registered and announced by workers, by name.",
         query=models.PageQuery,
         answers={200: Answer("One page.", answers.WorkflowsPage)},
     ),

@@ -175,6 +175,19 @@ class NewBatch(Body, frozen=True):
     max_wait_seconds: Annotated[float, Meta(ge=1, le=864_000)] | None = None
 
 
+Pause = Annotated[float, Meta(ge=0, le=86_400)]
+"""Seconds."""
+
+
+class NewBackoff(Body, frozen=True):
+    """How long a run waits after a failure: at random, up to ``base_seconds`` (1 if not given) after the
+    first, up to twice as long after each further one, at most ``max_seconds`` (300), which is no less. 0: not
+    at all."""
+
+    base_seconds: Pause | None = None
+    max_seconds: Pause | None = None
+
+
 class PutWorkflow(Body, frozen=True):
     """A workflow as it is to be registered, all of it. Without ``subscribes`` it is for workers to say."""
 
@@ -184,6 +197,7 @@ class PutWorkflow(Body, frozen=True):
     batch: NewBatch | None = None
     inactivity_timeout_seconds: Watchdog | None = None
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | None = None
+    backoff: NewBackoff | None = None
     retention_seconds: Annotated[float, Meta(ge=1, le=315_360_000)] | None = None
 
 

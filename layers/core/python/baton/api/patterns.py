@@ -18,7 +18,8 @@ def whole(pattern: str) -> str:
     return pattern.removesuffix("$") + END
 
 
-def _printable(most: int, least: int = 1) -> Meta:
+def printable(most: int, least: int = 1) -> Meta:
+    """So many characters that can be shown."""
     return Meta(min_length=least, max_length=most, pattern=whole(names.PRINTABLE))
 
 
@@ -41,8 +42,8 @@ Event = Annotated[
 ]
 """An event that starts runs: an ending of a workflow, or one of one's own."""
 EventId = Annotated[str, Meta(pattern=whole(names.IDEMPOTENCY_KEY))]
-Tag = Annotated[str, _printable(64)]
-Ref = Annotated[str, _printable(256)]
+Tag = Annotated[str, printable(64)]
+Ref = Annotated[str, printable(256)]
 """context_ref, agent_id."""
-Signal = Annotated[str, _printable(64)]
+Signal = Annotated[str, printable(64)]
 EntryType = Annotated[str, Meta(pattern=whole(names.ENTRY_TYPE))]

@@ -65,6 +65,15 @@ class Request:
         return unquote(given)  # as above
 
     @property
+    def worker_id(self) -> str:
+        """The path's worker id. Raises InvalidRequest for what can be none."""
+        given = (self._event.get("pathParameters") or {}).get("worker_id")
+        text = unquote(given or self._event["rawPath"].split("/")[3])  # as above
+        if not names.matches(names.RUN_ID, text):
+            raise InvalidRequest.at(["path", "worker_id"], f"must match {names.RUN_ID}")
+        return text
+
+    @property
     def event(self) -> str:
         """The path's event name. Raises InvalidRequest for what is none of a custom event."""
         text = self.name

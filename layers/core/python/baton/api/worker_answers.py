@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from baton.api.answers import CancelRequested, Run, Time
 
@@ -30,3 +30,26 @@ class ReleasedRun(Struct, frozen=True):
     """The run, held by nobody."""
 
     run: Run
+
+
+class Heard(Struct, frozen=True):
+    """For how long the worker counts as alive from now on, unless it is heard again."""
+
+    ttl_seconds: float
+
+
+class Worker(Struct, frozen=True):
+    """A worker that is alive: what it serves, when it was heard, and until when it counts as alive."""
+
+    worker_id: str
+    runtime: str | None
+    workflows: tuple[str, ...]
+    seen_at: Time
+    expires_at: Time
+
+
+class WorkersPage(Struct, frozen=True):
+    """Some live workers, by id. Only the absence of ``next_token`` is the end."""
+
+    workers: list[Worker]
+    next_token: str | UnsetType = UNSET

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from baton.api import shapes, worker_models
+from baton.api.catalog_commands import subscriptions
 from baton.api.commands import key_digest, present
 from baton.api.request import Request
 from baton.config import Settings
 from baton.domain.leasing import Claim, Release, Renew
 from baton.domain.payload import canonical, check_size, digest
+from baton.domain.workers import Heartbeat, Served
 from baton.errors import InvalidRequest
 from baton.services.claims import Wanted
 
@@ -23,20 +25,22 @@ def claims(request: Request, settings: Settings) -> Wanted:
             worker_id=body.worker_id,
             lease_seconds=_lease(body.lease_seconds, settings) or settings.lease_seconds,
             key=key_digest(request),
+            body=digest(canonical(sent)),
         ),
         most=body.max or 1,
         wait_seconds=request.seconds(body.wait_seconds or 0),
-        body=digest(canonical(sent)),
     )
 
 
 def claim(request: Request, settings: Settings) -> Claim:
     """POST /v1/runs/{id}/claim. Raises InvalidRequest, UnsupportedMediaType."""
-    body = shapes.convert(shapes.numbers(request.json()), worker_models.ClaimRun)
+    sent = request.json()
+    body = shapes.convert(shapes.numbers(sent), worker_models.ClaimRun)
     return Claim(
         worker_id=body.worker_id,
         lease_seconds=_lease(body.lease_seconds, settings) or settings.lease_seconds,
         key=key_digest(request),
+        body=digest(canonical(sent)),
     )
 
 
@@ -59,6 +63,23 @@ def release(request: Request) -> Release:
         check_size("error", len(canonical(error)))
     return Release(
         worker_id=body.worker_id, attempt=body.attempt, delay_seconds=body.delay_seconds, error=error
+    )
+
+
+def heartbeat(request: Request) -> Heartbeat:
+    """PUT /v1/workers/{worker_id}. Raises InvalidRequest, UnsupportedMediaType."""
+    body = shapes.convert(request.json(), worker_models.PutWorker)
+    serves: dict[str, Served] = {}
+    for at, each in enumerate(body.workflows):
+        if each.name in serves:
+            raise InvalidRequest.at(["body", "workflows", at, "name"], "named before: each workflow once")
+        said = None if each.subscribes is None else subscriptions(each.subscribes)
+        serves[each.name] = Served(each.name, said)
+    return Heartbeat(
+        namespace=request.namespace,
+        worker_id=request.worker_id,
+        runtime=body.runtime,
+        serves=tuple(serves.values()),
     )
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from baton.api.models import MAX_SAFE, Body, RunError
-from baton.api.patterns import AnyRunId, Workflow
+from baton.api.models import MAX_SAFE, Body, NewSubscription, RunError
+from baton.api.patterns import AnyRunId, Workflow, printable
+from baton.domain.catalog import MAX_SUBSCRIPTIONS
 
 WorkerId = AnyRunId
 """A worker's id has the form of a run's."""
@@ -16,6 +17,7 @@ LeaseSeconds = Annotated[
 ]
 Attempt = Annotated[int, Meta(ge=1, le=MAX_SAFE)]
 MAX_WORKFLOWS = 32
+"""Of one worker: those it can claim runs of with one request."""
 MAX_CLAIMED = 25
 
 
@@ -52,3 +54,18 @@ class ReleaseRun(Body, frozen=True):
     attempt: Attempt
     delay_seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
     error: RunError | None = None
+
+
+class ServedWorkflow(Body, frozen=True):
+    """A workflow that the worker serves, and what is to start it: without ``subscribes`` it has nothing to
+    say about that, with an empty one nothing starts it."""
+
+    name: Workflow
+    subscribes: Annotated[list[NewSubscription], Meta(max_length=MAX_SUBSCRIPTIONS)] | None = None
+
+
+class PutWorker(Body, frozen=True):
+    """A worker's word that it is alive, and which workflows it serves. ``runtime``: what it is made of."""
+
+    workflows: Annotated[list[ServedWorkflow], Meta(min_length=1, max_length=MAX_WORKFLOWS)]
+    runtime: Annotated[str, printable(256)] | None = None

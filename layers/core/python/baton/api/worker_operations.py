@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from baton.api import worker_answers, worker_models
+from baton.api import models, worker_answers, worker_models
 from baton.api.operation import KEY, Answer, Operation
 from baton.api.roles import Role
 
@@ -31,7 +31,7 @@ WORKER_OPERATIONS: tuple[Operation, ...] = (
         body=worker_models.ClaimRun,
         headers=(KEY,),
         answers={200: Answer("The worker holds it now.", worker_answers.ClaimedRun)},
-        problems=(404, 409, 413, 415),
+        problems=(404, 409, 413, 415, 422),
     ),
     Operation(
         id="renewLease",
@@ -54,5 +54,26 @@ WORKER_OPERATIONS: tuple[Operation, ...] = (
         body=worker_models.ReleaseRun,
         answers={200: Answer("Nobody holds it.", worker_answers.ReleasedRun)},
         problems=(404, 409, 413, 415),
+    ),
+    Operation(
+        id="putWorker",
+        method="PUT",
+        path="/v1/workers/{worker_id}",
+        function="workers",
+        role=Role.DRIVER,
+        summary="Say that a worker is alive, what it serves and, as an operator, what starts that.",
+        body=worker_models.PutWorker,
+        answers={200: Answer("It counts as alive.", worker_answers.Heard)},
+        problems=(413, 415),
+    ),
+    Operation(
+        id="listWorkers",
+        method="GET",
+        path="/v1/workers",
+        function="workers",
+        role=Role.VIEWER,
+        summary="List the workers that are alive, by id.",
+        query=models.PageQuery,
+        answers={200: Answer("One page.", worker_answers.WorkersPage)},
     ),
 )

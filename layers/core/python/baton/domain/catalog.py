@@ -98,11 +98,23 @@ class Target(msgspec.Struct, frozen=True):
     arn: str | None = None
 
 
+BY_WORKERS = Target(TargetKind.WORKER)
+
+
+class Announced(msgspec.Struct, frozen=True):
+    """What workers say of a workflow that they serve. It counts ``until`` then, which is put off while any of
+    them lives. ``subscribes`` None: nothing was said about that."""
+
+    until: Millis
+    subscribes: tuple[Subscription, ...] | None = None
+
+
 class Workflow(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered workflow. ``rev`` marks its last write.
+    """A workflow of the catalog. ``rev`` marks its last write.
 
     ``declares``: whoever registered it said what it subscribes to, if only to nothing, which outranks what
-    workers announce. The four settings are those of its runs that ask for no other; None: the deployment's.
+    workers announce. ``registered`` false: workers alone know of it. The settings are those of its runs that
+    ask for no other; None: the deployment's.
     """
 
     namespace: str
@@ -116,9 +128,23 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts: int | None = None
     backoff: Backoff | None = None
     retention_seconds: float | None = None
+    registered: bool = True
+    announced: Announced | None = None
     created_at: Millis
     updated_at: Millis
     rev: str
+
+    def at(self, now: Millis) -> Workflow | None:
+        """It as it counts at a time: performed by workers and started by what they announced, where nothing
+        registered outranks that; None once nobody is left who says that there is such a workflow."""
+        said = self.announced
+        if said is None:
+            return self
+        if said.until <= now:
+            over = replace(self, announced=None, updated_at=max(self.updated_at, said.until))
+            return over if self.registered else None
+        subscribes = self.subscribes if self.declares else said.subscribes or ()
+        return replace(self, target=self.target or BY_WORKERS, subscribes=subscribes)
 
     def says_the_same(self, other: Workflow) -> bool:
         """Whether both register the same thing, whenever they did."""
@@ -146,8 +172,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot:
-    """A namespace's catalog as it was at ``read_at``. Never changes. ``revision`` is that of the catalog when
-    the reading began."""
+    """A namespace's catalog as it was at ``read_at``: what is registered, and what workers announced so far
+    as it counted then. Never changes. ``revision`` is that of the catalog when the reading began."""
 
     def __init__(
         self, *, namespace: str, read_at: Millis, workflows: Iterable[Workflow] = (), revision: int = 0
@@ -155,7 +181,12 @@ class Snapshot:
         self.namespace = namespace
         self.read_at = read_at
         self.revision = revision
-        by_name = {workflow.name: workflow for workflow in workflows}
+        self._rows = tuple(workflows)
+        counting = (row.at(read_at) for row in self._rows)
+        by_name = {workflow.name: workflow for workflow in counting if workflow is not None}
+        self._lapse_at = min(
+            (each.announced.until for each in by_name.values() if each.announced is not None), default=None
+        )
         self.workflows: Mapping[str, Workflow] = MappingProxyType(dict(sorted(by_name.items())))
         subscribers: dict[str, list[str]] = {}
         for workflow in self.workflows.values():
@@ -164,13 +195,17 @@ class Snapshot:
         self._subscribers = {event: tuple(found) for event, found in subscribers.items()}
 
     def still(self, read_at: Millis) -> Snapshot:
-        """This, found unchanged at ``read_at``."""
+        """This, found unchanged at ``read_at``, but for what has ceased to count by then."""
+        if self._lapse_at is not None and self._lapse_at <= read_at:
+            return Snapshot(
+                namespace=self.namespace, read_at=read_at, workflows=self._rows, revision=self.revision
+            )
         found = copy(self)
         found.read_at = read_at
         return found
 
     def workflow(self, name: str) -> Workflow | None:
-        """The registered workflow of that name."""
+        """The workflow of that name, registered or announced."""
         return self.workflows.get(name)
 
     def backoff(self, workflow: str) -> Backoff:
@@ -198,8 +233,16 @@ class Snapshot:
         workflow = self.workflows.get(name)
         if workflow is None:
             return ()
+        announced = workflow.announced is not None and not workflow.declares
         return tuple(
-            Link(workflow=name, event=wish.event, where=wish.where, input=wish.input, batch=workflow.batch)
+            Link(
+                workflow=name,
+                event=wish.event,
+                where=wish.where,
+                input=wish.input,
+                batch=workflow.batch,
+                announced=announced,
+            )
             for wish in workflow.subscribes
         )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import msgspec
 
 from baton.domain import expressions, names
 from baton.domain.catalog import (
     MAX_SUBSCRIBERS,
+    Backoff,
     Batch,
     Subscription,
     Target,
@@ -31,6 +33,12 @@ _ARNS = {
 }
 
 
+Loc: TypeAlias = list[str | int]
+"""Where a field is in a request."""
+SUBSCRIBES: Loc = ["body", "subscribes"]
+"""Where a registration says what starts its workflow."""
+
+
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """A wish to have a workflow registered so, in the place of what is registered under its name.
 
@@ -45,6 +53,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     batch: Batch | None = None
     inactivity_timeout_seconds: float | None = None
     max_attempts: int | None = None
+    backoff: Backoff | None = None
     retention_seconds: float | None = None
 
 
@@ -53,20 +62,24 @@ def check(wish: Registration) -> None:
     if not names.matches(names.WORKFLOW, wish.name):  # as are the reserved ones
         raise InvalidRequest.at(["path", "name"], f"must match {names.WORKFLOW}")
     _check_target(wish.target)
-    for at, subscription in enumerate(wish.subscribes or ()):
-        loc: list[str | int] = ["body", "subscribes", at]
-        check_event(subscription.event, [*loc, "event"])
-        for field in ("where", "input"):
-            text = getattr(subscription, field)
-            if text is not None:
-                expressions.check(text, [*loc, field])
+    check_subscriptions(wish.subscribes or (), SUBSCRIBES)
     if wish.batch is not None and wish.batch.key is not None:
         expressions.check(wish.batch.key, ["body", "batch", "key"])
 
 
+def check_subscriptions(wishes: Iterable[Subscription], loc: Loc) -> None:
+    """Raise InvalidRequest at the field below ``loc`` that can't be right, PayloadTooLarge at an expression
+    over 1 KB."""
+    for at, wish in enumerate(wishes):
+        check_event(wish.event, [*loc, at, "event"])
+        for field, text in (("where", wish.where), ("input", wish.input)):
+            if text is not None:
+                expressions.check(text, [*loc, at, field])
+
+
 def register(before: Workflow | None, wish: Registration, *, rev: str, now: Millis) -> Workflow:
     """What is registered once ``wish`` is done, in the place of ``before``; that itself where it says the
-    same already."""
+    same already. What workers announced is kept beside it."""
     after = Workflow(
         namespace=wish.namespace,
         name=wish.name,
@@ -77,7 +90,9 @@ def register(before: Workflow | None, wish: Registration, *, rev: str, now: Mill
         batch=None if wish.batch is None else wish.batch.settled(),
         inactivity_timeout_seconds=wish.inactivity_timeout_seconds,
         max_attempts=wish.max_attempts,
+        backoff=wish.backoff,
         retention_seconds=wish.retention_seconds,
+        announced=None if before is None else before.announced,
         created_at=now if before is None else before.created_at,
         updated_at=now,
         rev=rev,
@@ -86,7 +101,8 @@ def register(before: Workflow | None, wish: Registration, *, rev: str, now: Mill
 
 
 def newly_subscribed(before: Workflow | None, after: Workflow) -> tuple[str, ...]:
-    """The events that ``after`` has a claim to which ``before`` had not, or had another."""
+    """The events that ``after`` has a claim to which ``before`` had not, or had another; both as they count
+    now."""
     return tuple(
         event
         for event in after.events
@@ -94,9 +110,10 @@ def newly_subscribed(before: Workflow | None, after: Workflow) -> tuple[str, ...
     )
 
 
-def check_crowd(others: Iterable[Workflow], joining: Workflow) -> None:
+def check_crowd(others: Iterable[Workflow], joining: Workflow, loc: Loc) -> None:
     """Raise InvalidRequest when ``joining`` would be one subscriber too many of an event. ``others`` are all
-    that are registered; its own older self among them does not count."""
+    workflows as they count now; its own older self among them is not counted. ``loc`` is where its
+    subscriptions are said."""
     crowds: dict[str, int] = {}
     for other in others:
         if other.name != joining.name:
@@ -105,7 +122,7 @@ def check_crowd(others: Iterable[Workflow], joining: Workflow) -> None:
     for at, wish in enumerate(joining.subscribes):
         if crowds.get(wish.event, 0) >= MAX_SUBSCRIBERS:
             raise InvalidRequest.at(
-                ["body", "subscribes", at, "event"],
+                [*loc, at, "event"],
                 f"{wish.event!r} has {MAX_SUBSCRIBERS} subscribers already, the most an event may have",
             )
 

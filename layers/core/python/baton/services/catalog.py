@@ -55,7 +55,13 @@ class Catalog:
     def gone_since(self, namespace: str, workflow: str) -> Millis | None:
         """When a workflow left the catalog, as far as that is remembered; None: it never was there, or is.
         Raises Unavailable."""
-        return self._context.catalog.gone_since(namespace, workflow)
+        store = self._context.catalog
+        gone_since = store.gone_since(namespace, workflow)
+        if gone_since is not None:
+            return gone_since
+        row = store.workflow(namespace, workflow)
+        lapsed = row is not None and row.at(self._context.clock.now()) is None
+        return row.announced.until if lapsed and row is not None and row.announced is not None else None
 
     def _read(self, namespace: str, *, fresh: bool = False, patient: bool = False) -> Future[Snapshot]:
         """The newest read, under way or done, of those that serve; else one that begins now."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from baton.domain.catalog import Link, Snapshot, Workflow, endings
-from baton.domain.clock import millis
-from baton.domain.registering import Registration, check, check_crowd, newly_subscribed, register
+from baton.domain.registering import SUBSCRIBES, Registration, check, register
 from baton.errors import InvalidRequest, NotFound, Unavailable
 from baton.services.catalog import Catalog
 from baton.services.context import Context
-from baton.store.catalog import Change
-
-ROUNDS = 30
+from baton.services.registering import ROUNDS, change_of
 
 
 class Registered(NamedTuple):
-    """The workflow as it is registered, and whether none was under its name."""
+    """The workflow as it counts now, and whether none was registered under its name."""
 
     workflow: Workflow
     created: bool
@@ -38,7 +35,7 @@ class WorkflowDetail(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Every registered workflow, and every link."""
+    """Every workflow, and every link."""
 
     workflows: tuple[Workflow, ...]
     edges: tuple[Link, ...]
@@ -54,7 +51,8 @@ class Workflows:
     def put(self, wish: Registration) -> Registered:
         """Register a workflow, in the place of what was under its name.
 
-        What says the same again writes nothing. A new or another subscription is healed: what settled shortly
+        What says the same again writes nothing. What workers announced stays, and counts where the
+        registration says nothing. A new or another subscription is healed: what settled shortly
         before, by an older catalog, is gone over. Raises InvalidRequest, PayloadTooLarge, and Unavailable
         when others keep changing the catalog.
         """
@@ -68,44 +66,42 @@ class Workflows:
             before, now = standing.get(wish.name), context.clock.now()
             after = register(before, wish, rev=rev, now=now)
             if after is before:
-                return Registered(after, created=False)
-            check_crowd(standing.values(), after)
-            change = Change(
-                before=before,
-                after=after,
-                revision=revision,
-                healing=newly_subscribed(before, after),
-                heal_since=now - millis(context.settings.heal_window_seconds),
+                return Registered(after.at(now) or after, created=False)
+            change = change_of(
+                standing, after, revision=revision, loc=SUBSCRIBES, now=now, settings=context.settings
             )
             if store.register(change):
                 self._catalog.forget(wish.namespace)
-                return Registered(after, created=before is None)
+                return Registered(after.at(now) or after, created=before is None or not before.registered)
             context.stand_back(round_)
         raise Unavailable("the catalog changes faster than it can be written")
 
     def list(self, namespace: str, *, limit: int, after: str | None) -> WorkflowsPage:
         """One page, by name. It may be short, even empty, with more to come."""
         found, more = self._context.catalog.page(namespace, after=after, limit=limit)
-        return WorkflowsPage(found, found[-1].name if more and found else None)
+        now = self._context.clock.now()
+        counting = [each for row in found if (each := row.at(now)) is not None]
+        return WorkflowsPage(counting, found[-1].name if more and found else None)
 
     def get(self, namespace: str, name: str) -> WorkflowDetail:
         """A workflow with its links. Raises NotFound."""
         snapshot = self._now(namespace)
         workflow = snapshot.workflow(name)
         if workflow is None:
-            raise NotFound(f"no workflow {name!r} is registered here")
+            raise NotFound(f"no workflow {name!r} is in the catalog")
         starts = tuple(link for event in endings(name) for link in snapshot.edges_from(event))
         return WorkflowDetail(workflow, starts, snapshot.edges_to(name))
 
     def delete(self, namespace: str, name: str) -> None:
-        """Take a workflow out of the catalog: nothing starts it any more. Its runs stay. Raises NotFound."""
+        """Take a workflow out of the catalog, with what workers announced of it, until one says something
+        new: nothing starts it any more. Its runs stay. Raises NotFound."""
         context = self._context
         rev = context.nonce()
         for round_ in range(ROUNDS):
-            standing = context.catalog.workflow(namespace, name)
-            if standing is None:
-                raise NotFound(f"no workflow {name!r} is registered here")
-            if context.catalog.delete(standing, context.clock.now(), rev):
+            standing, now = context.catalog.workflow(namespace, name), context.clock.now()
+            if standing is None or standing.at(now) is None:
+                raise NotFound(f"no workflow {name!r} is in the catalog")
+            if context.catalog.delete(standing, now, rev):
                 self._catalog.forget(namespace)
                 return
             context.stand_back(round_)

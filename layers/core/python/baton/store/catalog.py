@@ -1,5 +1,5 @@
-"""What is known of a namespace across its runs: the workflows registered, the names of all ever started, and
-what a late registration leaves to heal."""
+"""What is known of a namespace across its runs: the workflows registered and announced, the names of all ever
+started, and what a late registration leaves to heal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CatalogRow(Model):
     """When a name was first started or registered; when a workflow was deleted; from when on to heal."""
     rev = UnicodeAttribute(attr_name="rv", null=True)
     document = UnicodeAttribute(attr_name="d", null=True)
-    """A registered workflow, as JSON."""
+    """A workflow, as JSON."""
     revision = NumberAttribute(attr_name="n", null=True)
     """How often a namespace's catalog has changed."""
     changed_at = NumberAttribute(attr_name="c", null=True)
@@ -50,7 +50,7 @@ class CatalogRow(Model):
 
 
 class Change(NamedTuple):
-    """A workflow's registration to be written: over ``before``, or as a new one.
+    """A workflow to be written as it is registered or announced: over ``before``, or as a new one.
 
     ``revision`` is the catalog's, read before all else that the change was decided on. ``healing`` are the
     events that may have happened unnoticed since ``heal_since``.
@@ -85,7 +85,8 @@ class CatalogStore:
         self._noted.add((namespace, workflow))
 
     def read(self, namespace: str) -> tuple[int, list[Workflow]]:
-        """The revision and the registered workflows, in one consistent query: they are no older than it."""
+        """The revision and the workflows as they are written, in one consistent query: they are no older than
+        it."""
         between = CatalogRow.s.between(_REVISION, _AFTER_WORKFLOWS)
         revision, workflows = 0, []
         for raw in self._table.query_all(namespace, between, consistent=True):
@@ -97,13 +98,13 @@ class CatalogStore:
         return revision, workflows
 
     def workflow(self, namespace: str, name: str) -> Workflow | None:
-        """One registered workflow, consistently."""
+        """One workflow as it is written, consistently."""
         raw = self._table.get(namespace, _WORKFLOW + name, consistent=True)
         return None if raw is None else _workflow(raw)
 
     def page(self, namespace: str, *, after: str | None, limit: int) -> tuple[list[Workflow], bool]:
-        """Up to ``limit`` of the registered workflows after a name, fewer where they are large, and whether
-        there may be more. Consistent."""
+        """Up to ``limit`` of the workflows after a name, fewer where they are large, and whether there may be
+        more. Consistent."""
         start = None if after is None else {"k": {"S": namespace}, "s": {"S": _WORKFLOW + after}}
         page = self._table.query(
             namespace, CatalogRow.s.startswith(_WORKFLOW), consistent=True, start=start, limit=limit
@@ -116,8 +117,7 @@ class CatalogStore:
         return 0 if raw is None else int(raw["n"]["N"])
 
     def register(self, change: Change) -> bool:
-        """Write a registration with all that belongs to it; False when the catalog has changed since it was
-        read.
+        """Write a workflow with all that belongs to it; False when the catalog has changed since it was read.
 
         Conditional on the row that was read, and on the catalog's revision: of two registrations at once one
         is decided again, so that no event gets a subscriber too many. Our own ``rev`` found standing is this
@@ -130,6 +130,7 @@ class CatalogStore:
             s=_WORKFLOW + after.name,
             rev=after.rev,
             document=msgspec.json.encode(after).decode(),
+            ttl=_removed_at(after),
         )
         first = CatalogRow.k.does_not_exist()
         standing = first if before is None else CatalogRow.rev == before.rev
@@ -217,6 +218,14 @@ class CatalogStore:
 
 def _workflow(raw: Raw) -> Workflow:
     return _workflows.decode(raw["d"]["S"])
+
+
+def _removed_at(workflow: Workflow) -> int | None:
+    """When a workflow that workers alone know of goes by itself: it has ceased to count by then, so nobody
+    need be told, but for as long as a deleted one is remembered."""
+    if workflow.registered or workflow.announced is None:
+        return None
+    return workflow.announced.until // 1000 + GONE_FOR_SECONDS
 
 
 def _rev(raw: Raw | None) -> str | None:
