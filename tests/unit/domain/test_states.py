@@ -3,7 +3,7 @@
 import pytest
 
 from baton.domain.states import TRANSITIONS, Command, State, Verdict, cell
-from baton.errors import InFlight, RunTerminal, StreamConflict
+from baton.errors import InFlight, LeaseLost, RunTerminal, StreamConflict
 from tests.unit.domain.runs_at_hand import TERMINAL_STATES
 
 P, R, S = State.PENDING, State.RUNNING, State.SUSPENDED
@@ -14,7 +14,7 @@ SETTLES = {C, F, X}
 
 # In the order of the header: what it may lead to, SAME, or the refusal.
 HEADER = (P, R, S, C, F, X, D)
-T, I, Q = RunTerminal, InFlight, StreamConflict  # noqa: E741 - as short as the table needs
+T, I, Q, L = RunTerminal, InFlight, StreamConflict, LeaseLost  # noqa: E741 - as short as the table needs
 EXPECTED = {
     # command                pending    running    suspended  completed  failed     cancelled  dead
     Command.APPEND: (Q, {R}, Q, T, T, T, T),
@@ -26,8 +26,8 @@ EXPECTED = {
     Command.RESUME: (SAME, SAME, SAME, SAME, {R, P}, {R, P}, {R, P}),
     Command.FORCE_RESUME: (SAME, SAME, SAME, SAME, {R, P}, {R, P}, {R, P}),
     Command.CLAIM: ({R}, I, I, T, T, T, T),
-    Command.RENEW: (I, {R}, I, T, T, T, T),
-    Command.RELEASE: (I, {P, D}, I, T, T, T, T),
+    Command.RENEW: (L, {R}, L, T, T, T, T),
+    Command.RELEASE: (L, {P, D, X}, L, T, T, T, T),
     Command.EXPIRE_LEASE: (SAME, {P, D, X}, SAME, SAME, SAME, SAME, SAME),
     Command.TIME_OUT: (SAME, {F}, SAME, SAME, SAME, SAME, SAME),
     Command.DELETE: (I, I, I, set(), set(), set(), set()),

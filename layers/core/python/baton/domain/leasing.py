@@ -14,7 +14,7 @@ from baton.domain.queueing import to_queue
 from baton.domain.run import Failure, Lease, Released, Run, Step
 from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, State, cell
-from baton.errors import InFlight, LeaseLost
+from baton.errors import IdempotencyMismatch, InFlight, LeaseLost
 
 MAX_MESSAGE = 160
 """Characters of a failure's message that a row keeps: the log has it whole."""
@@ -25,11 +25,13 @@ LEASE = "lease"
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker's wish to drive a run for a while. ``key`` is the digest of the request's idempotency key."""
+    """A worker's wish to drive a run for a while. ``key`` and ``body`` are digests of the request's
+    idempotency key and of its canonical body."""
 
     worker_id: str
     lease_seconds: float
     key: str | None = None
+    body: str = ""
 
 
 class Renew(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +52,18 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     error: dict[str, Any] | None = None
 
 
-def claimed_by(run: Run, key: str | None, now: Millis) -> bool:
-    """Whether the request with that key holds the run: the answer its lost reply held."""
+def claimed_by(run: Run, command: Claim, now: Millis) -> bool:
+    """Whether this very request holds the run: the answer its lost reply held.
+
+    Raises IdempotencyMismatch when its key comes with another body.
+    """
     lease = run.lease
-    return key is not None and lease is not None and lease.key == key and lease.expires_at > now
+    if command.key is None or lease is None or lease.key is None or lease.expires_at <= now:
+        return False
+    key, _, body = lease.key.partition(".")
+    if key == command.key and body != command.body:
+        raise IdempotencyMismatch("this Idempotency-Key claimed the run with another body", run=run)
+    return key == command.key
 
 
 def logged(run: Run) -> bool:
@@ -75,7 +85,8 @@ def decide_claim(
         raise refusal(f"the run is {run.state.value}: only a pending run can be claimed", run=run)
     if run.available_at is not None and run.available_at > now:
         raise InFlight(f"the run is not available before {rfc3339(run.available_at)}", run=run)
-    lease = Lease(command.worker_id, now + millis(command.lease_seconds), now, command.key)
+    key = None if command.key is None else f"{command.key}.{command.body}"
+    lease = Lease(command.worker_id, now + millis(command.lease_seconds), now, key)
     claimed = replace(
         run,
         rev=rev,
@@ -94,14 +105,14 @@ def decide_claim(
 
 def decide_renew(run: Run, command: Renew, *, rev: str, now: Millis) -> Step:
     """The write that lets a holder go on. When the run is due next is not written anew: the sweep, come at
-    the old time, looks at the lease. Raises LeaseLost and RunTerminal.
+    the old time, looks at the lease. So a lease is never cut short by it. Raises LeaseLost and RunTerminal.
 
     A lease that has run out is renewed as well, as long as nobody has taken the run from its holder.
     """
     lease = check_holder(run, Command.RENEW, command.worker_id, command.attempt)
     seconds = command.lease_seconds
     lasts = lease.expires_at - lease.heard_at if seconds is None else millis(seconds)
-    renewed = replace(lease, expires_at=now + lasts, heard_at=now)
+    renewed = replace(lease, expires_at=max(lease.expires_at, now + lasts), heard_at=now)
     return Step(replace(run, rev=rev, updated_at=now, lease=renewed))
 
 

@@ -30,8 +30,8 @@ class CancelRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Lease(msgspec.Struct, frozen=True, array_like=True):
-    """A claim of limited time. ``heard_at`` is when it was taken or last renewed; ``key`` the digest of the
-    idempotency key of the request that took it."""
+    """A claim of limited time. ``heard_at`` is when it was taken or last renewed; ``key`` the digests of the
+    idempotency key and of the body of the request that took it, with a dot between them."""
 
     worker_id: str
     expires_at: Millis

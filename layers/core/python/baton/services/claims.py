@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
+from typing import TypeVar
 
 import msgspec
 
@@ -14,13 +15,15 @@ from baton.domain.log import Tail
 from baton.domain.payload import KB, MAX_HANDOFF_INPUT
 from baton.domain.queueing import Place, in_turn
 from baton.domain.run import Run, Step
-from baton.errors import Conflict, IdempotencyMismatch, NotFound
+from baton.errors import Conflict, NotFound, TryAgain
 from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
 from baton.services.performing import Performer
 from baton.store.queue import ClaimRecord
 from baton.store.runs import Changed
+
+A = TypeVar("A")
 
 MAX_ANSWER = 4096 * KB - 256 * KB
 """Bytes of input in one answer, with room for all else that it says of 25 runs."""
@@ -33,14 +36,13 @@ MAX_WORKFLOWS_REMEMBERED = 10_000
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """A worker's wish for up to ``most`` runs of ``workflows``, which it waits for up to ``wait_seconds``.
-    ``claim.key``: its repeat gets the same runs; ``body`` is the digest of the whole request's."""
+    With a ``claim.key`` its repeat gets the same runs."""
 
     namespace: str
     workflows: tuple[str, ...]
     claim: Claim
     most: int = 1
     wait_seconds: float = 0
-    body: str = ""
 
 
 class Claims:
@@ -75,16 +77,15 @@ class Claims:
                 break
             clock.sleep(min(left / 1000, pause * (0.5 + context.jitter() / 2)))
             pause = min(2 * pause, context.settings.claim_poll_longest_seconds)
-        return got
+        return got or self._beside(wanted, record)
 
     def claim_one(self, namespace: str, run_id: str, command: Claim) -> RunDetail:
         """One run, now held by the worker. With a key it may be repeated. Raises NotFound, InFlight (it is
-        not pending, or not available yet), RunTerminal and Unavailable."""
-        context = self._context
+        not pending, or not available yet), RunTerminal, IdempotencyMismatch and Unavailable."""
 
         def decide(run: Run, _tail: Tail) -> Step | None:
-            now = context.clock.now()
-            return None if claimed_by(run, command.key, now) else self._decide(run, command)
+            held = claimed_by(run, command, self._context.clock.now())
+            return None if held else self._decide(run, command)
 
         done = self._performer.perform(namespace, run_id, decide)
         return self._details.after(done.run, done.tail)
@@ -118,11 +119,16 @@ class Claims:
                 if not self._context.queue.remember(record, before, self._context.clock.now()):
                     # The same request, sent twice at once: what the other went for is the answer to both.
                     record = self._record(wanted)
-                    return [] if record is None else self._went_for(wanted, record), record
-            held = self._context.dynamo.each([partial(self._taken, wanted, run) for run in batch])
-            taken = [detail for detail in held if detail is not None]
+                    others = [] if record is None else self._went_for(wanted, record)
+                    mine = {each.run.id for each in got}
+                    return [*got, *(each for each in others if each.run.id not in mine)], record
+            taken, trouble = self._each(batch, partial(self._taken, wanted))
             got += taken
             self._note_served(taken)
+            if trouble is not None:
+                if got and wanted.claim.key is None:
+                    break  # nobody could ask for them again
+                raise trouble
             if len(taken) < len(batch):
                 places.sort(key=lambda place: (-place.priority, self._context.jitter()))
         return got, record
@@ -146,30 +152,36 @@ class Claims:
             batch.append(run)
         return batch, places[count:]
 
-    def _taken(self, wanted: Wanted, run: Run) -> RunDetail | None:
+    def _taken(self, wanted: Wanted, seen: Run) -> RunDetail | None:
         """The run, if it is ours now; None: another was faster."""
+        context, claim = self._context, wanted.claim
+
+        def decide(run: Run, _tail: Tail) -> Step | None:
+            self._lookup.same_life(seen, run)
+            return None if claimed_by(run, claim, context.clock.now()) else self._decide(run, claim)
+
         try:
-            tail = run.initial_tail(self._context.clock.now())
-            if logged(run):
-                run, tail, _ = self._lookup.sight(run.namespace, run.id)
-            step = self._decide(run, wanted.claim)
-            changed, tail = self._performer.write(run, step, tail)
-            if changed is Changed.APPLIED:
-                if not step.said:
-                    self._lookup.remember(run.namespace, run.id, msgspec.structs.replace(tail, fenced=True))
-                return self._details.after(step.run, tail)
-            return self._ours(wanted, run.id)
+            if logged(seen):
+                done = self._performer.perform(seen.namespace, seen.id, decide)
+                return self._details.after(done.run, done.tail)
+            step = self._decide(seen, claim)
+            if context.runs.change(seen, step) is not Changed.APPLIED:
+                return None if claim.key is None else self._held(wanted, seen.id)
+            tail = msgspec.structs.replace(seen.initial_tail(context.clock.now()), fenced=True)
+            self._lookup.remember(seen.namespace, seen.id, tail)
+            return self._details.after(step.run, tail)
         except (Conflict, NotFound):
             return None
 
-    def _ours(self, wanted: Wanted, run_id: str) -> RunDetail | None:
-        """The run, if this very request holds it already."""
-        if wanted.claim.key is None:
+    def _held(self, wanted: Wanted, run_id: str, rev: str | None = None) -> RunDetail | None:
+        """The run, if this very request holds it already; or takes it, if it is as it was at ``rev``."""
+        try:
+            run, tail, _ = self._lookup.sight(wanted.namespace, run_id)
+        except NotFound:
             return None
-        run, tail, _ = self._lookup.sight(wanted.namespace, run_id)
-        if not claimed_by(run, wanted.claim.key, self._context.clock.now()):
-            return None
-        return self._details.after(run, tail)
+        if claimed_by(run, wanted.claim, self._context.clock.now()):
+            return self._details.after(run, tail)
+        return self._taken(wanted, run) if run.rev == rev else None
 
     def _decide(self, run: Run, command: Claim) -> Step:
         context = self._context
@@ -188,33 +200,43 @@ class Claims:
 
     def _went_for(self, wanted: Wanted, record: ClaimRecord) -> list[RunDetail]:
         """What this request went for before, as far as it holds it or can still get it: it may have died, or
-        be under way, between writing it down and claiming it."""
-        held = self._each_of(record, partial(self._ours, wanted))
-        if record.body == wanted.body:
-            return held or self._each_of(record, partial(self._had, wanted))
-        if held:
-            raise IdempotencyMismatch("this Idempotency-Key claimed runs with another body")
-        return []
+        be under way, between writing it down and claiming it. What has been given back since is not taken
+        again. Raises IdempotencyMismatch and Unavailable."""
+        same = record.body == wanted.claim.body
+        found, trouble = self._each(
+            list(record.revs.items()), lambda named: self._held(wanted, named[0], named[1] if same else None)
+        )
+        if trouble is not None:
+            raise trouble
+        return found
 
-    def _each_of(self, record: ClaimRecord, look: Callable[[str], RunDetail | None]) -> list[RunDetail]:
-        def seen(run_id: str) -> RunDetail | None:
+    def _beside(self, wanted: Wanted, record: ClaimRecord | None) -> list[RunDetail]:
+        """What the same request got, sent twice, while this one waited."""
+        newest = self._record(wanted)
+        return [] if newest is None or newest == record else self._went_for(wanted, newest)
+
+    def _each(
+        self, wanted: Sequence[A], claim: Callable[[A], RunDetail | None]
+    ) -> tuple[list[RunDetail], TryAgain | None]:
+        """What claiming each gives, several at once; and a trouble that one of them had: it does not keep the
+        others from being told of."""
+
+        def tried(each: A) -> RunDetail | TryAgain | None:
             try:
-                return look(run_id)
-            except NotFound:
-                return None
+                return claim(each)
+            except TryAgain as trouble:
+                return trouble
 
-        found = self._context.dynamo.each([partial(seen, run_id) for run_id in record.run_ids])
-        return [detail for detail in found if detail is not None]
-
-    def _had(self, wanted: Wanted, run_id: str) -> RunDetail | None:
-        return self._taken(wanted, self._lookup.run(wanted.namespace, run_id))
+        done = self._context.dynamo.each([partial(tried, each) for each in wanted])
+        troubles = [each for each in done if isinstance(each, TryAgain)]
+        return [each for each in done if isinstance(each, RunDetail)], troubles[0] if troubles else None
 
     def _naming(self, wanted: Wanted, runs: Sequence[Run]) -> ClaimRecord:
         return ClaimRecord(
             namespace=wanted.namespace,
             key=wanted.claim.key or "",
-            body=wanted.body,
-            run_ids=tuple(run.id for run in runs),
+            body=wanted.claim.body,
+            revs={run.id: run.rev for run in runs},
             rev=self._context.nonce(),
         )
 

@@ -19,13 +19,13 @@ REMEMBERED_SECONDS = 24 * 3600
 
 
 class ClaimRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim with a key went for: runs that it holds, or tried to. ``body`` is the digest of the whole
-    request's."""
+    """What a claim with a key went for: runs that it holds, or tried to, by id as it saw them (``revs``).
+    ``body`` is the digest of the whole request's."""
 
     namespace: str
     key: str
     body: str
-    run_ids: tuple[str, ...]
+    revs: dict[str, str]
     rev: str
 
 
@@ -73,7 +73,7 @@ class QueueStore:
             s=CLAIM,
             rev=record.rev,
             start_body=record.body,
-            tags=record.run_ids,
+            tags=tuple(f"{rev} {run_id}" for run_id, rev in record.revs.items()),
             ttl=now // 1000 + REMEMBERED_SECONDS,
         )
         standing: Condition = RunsItem.k.does_not_exist() if over is None else RunsItem.rev == over.rev
@@ -91,9 +91,9 @@ def _claim_key(namespace: str, key: str) -> str:
 
 def _record(namespace: str, key: str, raw: Raw) -> ClaimRecord:
     item = RunsItem.from_raw_data(raw)
-    return ClaimRecord(
-        namespace=namespace, key=key, body=item.start_body, run_ids=item.tags or (), rev=item.rev
-    )
+    named = [text.split(" ") for text in item.tags or ()]
+    revs = {run_id: rev for rev, run_id in named}
+    return ClaimRecord(namespace=namespace, key=key, body=item.start_body, revs=revs, rev=item.rev)
 
 
 def _place(workflow: str, raw: Raw) -> Place:
