@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from baton.domain.catalog import (
+    Announced,
     Batch,
     BatchMode,
     Link,
     Snapshot,
     Subscription,
+    Target,
+    TargetKind,
     Workflow,
     check_event,
     ending,
@@ -105,3 +108,77 @@ def test_two_registrations_say_the_same_whenever_they_did():
     assert one.says_the_same(workflow("a", Subscription(BUILT), created_at=2, updated_at=3, rev="s"))
     assert not one.says_the_same(workflow("a", Subscription(BUILT), declares=True))
     assert not one.says_the_same(workflow("a", Subscription(BROKEN)))
+
+
+# What workers announce counts for a while, where nothing registered outranks it.
+
+WISHES = (Subscription(BUILT, where="a"), Subscription("nightly"))
+LAMBDA = Target(TargetKind.LAMBDA, "arn")
+
+
+def announced(name: str, *subscribes: Subscription, until: int = 10, **given: Any) -> Workflow:
+    """One that workers alone know of."""
+    said = Announced(until, subscribes)
+    return workflow(name, **{"registered": False, "announced": said, **given})
+
+
+def test_an_announced_workflow_is_performed_by_workers_and_started_by_what_they_say():
+    row = announced("report", *WISHES)
+    counting = row.at(9)
+    assert counting is not None
+    assert (counting.target, counting.subscribes) == (Target(TargetKind.WORKER), WISHES)
+    assert counting.at(9) == counting
+    assert row.at(10) is None
+
+
+def test_what_was_registered_outranks_it_word_by_word():
+    said = Announced(10, WISHES)
+    declared = workflow("a", Subscription("own"), declares=True, target=LAMBDA, announced=said).at(9)
+    assert declared is not None
+    assert (declared.target, declared.subscribes) == (LAMBDA, (Subscription("own"),))
+    silent = workflow("a", target=LAMBDA, announced=said).at(9)
+    assert silent is not None
+    assert (silent.target, silent.subscribes) == (LAMBDA, WISHES)
+    none = workflow("a", declares=True, announced=said).at(9)
+    assert none is not None
+    assert (none.target, none.subscribes) == (Target(TargetKind.WORKER), ())
+
+
+def test_saying_nothing_of_subscriptions_is_having_none_where_none_are_registered():
+    counting = workflow("a", announced=Announced(10)).at(9)
+    assert counting is not None
+    assert counting.subscribes == ()
+
+
+def test_a_registered_workflow_outlives_what_was_announced_and_was_changed_by_its_end():
+    registered = workflow("a", max_attempts=7, announced=Announced(10, WISHES))
+    over = registered.at(10)
+    assert over == workflow("a", max_attempts=7, updated_at=10)
+    assert workflow("a", updated_at=20, announced=Announced(10)).at(30) == workflow("a", updated_at=20)
+
+
+def test_a_snapshot_has_what_counted_when_it_was_read():
+    rows = [announced("a", *WISHES), announced("b", Subscription(BUILT), until=20), workflow("c")]
+    catalog = Snapshot(namespace="ns", read_at=10, workflows=rows)
+    assert list(catalog.workflows) == ["b", "c"]
+    assert catalog.subscribers_of(BUILT) == ("b",)
+    assert catalog.links(BUILT, "a") == ()
+
+
+def test_one_that_is_found_unchanged_loses_what_has_ceased_to_count():
+    rows = [announced("a", *WISHES), announced("b", Subscription(BUILT), until=20), workflow("c")]
+    catalog = Snapshot(namespace="ns", read_at=8, workflows=rows, revision=3)
+    assert catalog.still(9).workflows is catalog.workflows
+    later = catalog.still(10)
+    assert (later.read_at, later.revision) == (10, 3)
+    assert list(later.workflows) == ["b", "c"]
+    assert list(later.still(19).workflows) == ["b", "c"]
+    assert list(later.still(20).workflows) == ["c"]
+    assert list(catalog.workflows) == ["a", "b", "c"]
+
+
+def test_edges_tell_what_was_announced_from_what_was_registered():
+    rows = [announced("a", *WISHES), workflow("b", *WISHES, declares=True, announced=Announced(10, ()))]
+    catalog = snapshot(*rows)
+    assert [edge.announced for edge in catalog.edges_to("a")] == [True, True]
+    assert [edge.announced for edge in catalog.edges_to("b")] == [False, False]

@@ -33,7 +33,7 @@ class WorkerRow(Model):
 
 
 class WorkerStore:
-    """The workers in the catalog's table. One that was not heard for ``memory_seconds`` is forgotten."""
+    """The workers in the catalog's table. One that was not heard for ``memory_seconds`` may be removed."""
 
     def __init__(self, dynamo: Dynamo, table_name: str, *, memory_seconds: float) -> None:
         self._dynamo = dynamo
@@ -49,7 +49,7 @@ class WorkerStore:
         """
         seen = [
             WorkerRow.seen_at.set(now),
-            WorkerRow.ttl.set(self._forgotten_at(now)),
+            WorkerRow.ttl.set(self._removed_at(now)),
             WorkerRow.runtime.remove()
             if heartbeat.runtime is None
             else WorkerRow.runtime.set(heartbeat.runtime),
@@ -59,7 +59,7 @@ class WorkerStore:
         return self._dynamo.write(self._table.update(heartbeat.namespace, key, seen, same)) is None
 
     def get(self, namespace: str, worker_id: str) -> Worker | None:
-        """A worker, consistently; None also when it is forgotten but not removed yet."""
+        """A worker, consistently: also one that is forgotten, for as long as it is not removed."""
         raw = self._table.get(namespace, _WORKER + worker_id, consistent=True)
         return None if raw is None else _worker(raw)
 
@@ -78,7 +78,7 @@ class WorkerStore:
             runtime=after.runtime,
             seen_at=after.seen_at,
             applied_at=after.applied_at,
-            ttl=self._forgotten_at(after.seen_at),
+            ttl=self._removed_at(after.seen_at),
         )
         standing = WorkerRow.k.does_not_exist() if before is None else WorkerRow.rev == before.rev
         clash = self._dynamo.write(self._table.put(row, standing))
@@ -94,7 +94,7 @@ class WorkerStore:
         )
         return [_worker(raw) for raw in page.items], page.more is not None
 
-    def _forgotten_at(self, seen_at: Millis) -> int:
+    def _removed_at(self, seen_at: Millis) -> int:
         return int(seen_at // 1000 + self._memory_seconds)
 
 
