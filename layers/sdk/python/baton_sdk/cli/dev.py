@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -11,12 +10,11 @@ from typing import Annotated
 
 import typer
 
+from baton_sdk.checkout import checkout, places
 from baton_sdk.cli.session import Session
-from baton_sdk.errors import InvalidRequest
 
 MODULE = "infra.local"
 DEFAULT_PORT = 4437
-_NEEDS = ("moto", "starlette", "uvicorn")
 
 
 def dev(
@@ -51,27 +49,5 @@ def stack_command(port: int, more: Sequence[str] = (), *, module: str = MODULE) 
 
 def stack_environment(root: Path) -> dict[str, str]:
     """The environment in which the checkout's packages are found from anywhere."""
-    places = [str(root), str(root / "layers/core/python"), str(root / "layers/sdk/python")]
-    if os.environ.get("PYTHONPATH"):
-        places.append(os.environ["PYTHONPATH"])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-
-
-def checkout() -> Path:
-    """The repository this client is part of. Raises InvalidRequest when there is none, or it lacks
-    packages."""
-    here = Path(__file__).resolve()
-    root = next((folder for folder in (*here.parents, Path.cwd()) if _holds_stack(folder)), None)
-    if root is None:
-        raise InvalidRequest("the local stack is not part of an installed client: use a checkout of Baton")
-    missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidRequest(
-            f"the local stack needs {', '.join(missing)}, which {sys.executable} does not have: "
-            "`make demo` sets up an environment that does, or `pip install -r infra/local/requirements.txt`"
-        )
-    return root
-
-
-def _holds_stack(folder: Path) -> bool:
-    return (folder / "infra" / "local" / "__main__.py").is_file()
+    given = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*places(root), *([given] if given else [])])}

@@ -8,6 +8,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
@@ -289,6 +290,7 @@ class Context:
             if isinstance(retries, RetryPolicy)
             else RetryPolicy(attempts=retries + 1, patience_seconds=None)
         )
+        policy = replace(policy, sleep=policy.sleep or self._standing.pause)
         try:
             return policy.retrying(_worth_another_try, stop=self._standing.stirred)(call)
         except Exception as error:

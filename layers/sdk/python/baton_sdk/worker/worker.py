@@ -157,6 +157,26 @@ class Worker:
         begun = self.terms.clock.monotonic() if since is None else since
         return Execution(self.client, run, function, self.terms, since=begun)
 
+    def lambda_handler(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """The handler of a Lambda function that runs are pushed to, directly, by SQS or by EventBridge:
+        ``handler = worker.lambda_handler``. See ``baton_sdk.worker.lambda_target``."""
+        from baton_sdk.worker.lambda_target import handle  # for who is one
+
+        return handle(self, event, context)
+
+    def elsewhere(self, client: Client, clock: Clock) -> Worker:
+        """A worker of the same workflows that asks another service, and has another clock."""
+        worker = Worker(
+            concurrency=self.concurrency,
+            lease_seconds=self.terms.lease_seconds,
+            drain_seconds=self.drain_seconds,
+            client=client,
+            clock=clock,
+            logger=self.terms.logger,
+        )
+        worker._workflows = self._workflows
+        return worker
+
     def claims(self) -> Claims:
         """A sequence of claims for all that is registered."""
         return Claims(self.client, self._workflows, self.terms)

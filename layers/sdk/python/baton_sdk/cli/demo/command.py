@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rich.text import Text
 
+from baton_sdk.checkout import checkout
 from baton_sdk.cli.demo.stack import own_stack
-from baton_sdk.cli.dev import checkout
 from baton_sdk.cli.session import Session
 
 
