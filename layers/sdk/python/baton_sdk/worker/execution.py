@@ -25,6 +25,7 @@ from baton_sdk.worker.failures import told
 from baton_sdk.worker.journal import Journal
 from baton_sdk.worker.keeper import Keeper, held_until
 from baton_sdk.worker.recorder import Recorder, as_json
+from baton_sdk.worker.report import report_claimed, report_ended
 from baton_sdk.worker.standing import Standing
 from baton_sdk.worker.telling import request_of
 from baton_sdk.worker.terms import Terms
@@ -33,6 +34,7 @@ from baton_sdk.writer import Writer
 
 ERROR = "error"
 """The type of the log entry that tells of an attempt that failed and is tried again."""
+_ABANDONED = GivenBack("the worker stops")
 
 
 class Execution:
@@ -48,6 +50,7 @@ class Execution:
         self._client = client
         self._function = function
         self._terms = terms
+        self._since = since
         self._context: Context | None = None
         self._writer: Writer | None = None
         self._interrupt: KeyboardInterrupt | None = None
@@ -67,13 +70,10 @@ class Execution:
     def perform(self) -> Ending:
         """Perform the attempt and tell its ending: the one that the service took. Raises nothing but a
         KeyboardInterrupt that came meanwhile, once the run is given back."""
+        report_claimed(self._terms.logger, self.run)
         self._keeper.start()
         try:
-            ending = self._performed()
-            if self._standing.conclude():
-                ending = self._told(ending)
-            else:
-                ending = LeaseGone(self._standing.lost or "it was given back")
+            ending = self._concluded(self._performed())
         finally:
             self._keeper.stop()
         if self._interrupt is not None:
@@ -94,9 +94,23 @@ class Execution:
             self._context.end()
         if self._writer is not None:
             self._writer.abort()
-        self._told(GivenBack("the worker stops"))
+        self._report(self._told(_ABANDONED))
         self._keeper.stop()
         return True
+
+    def _concluded(self, ending: Ending) -> Ending:
+        if self._standing.conclude():
+            ending = self._told(ending)
+        elif self._standing.lost is not None:
+            ending = LeaseGone(self._standing.lost)
+        else:
+            return _ABANDONED  # and reported, by who did it
+        self._report(ending)
+        return ending
+
+    def _report(self, ending: Ending) -> None:
+        seconds = self._terms.clock.monotonic() - self._since
+        report_ended(self._terms.logger, self.run, ending, seconds)
 
     def _performed(self) -> Ending:
         try:
