@@ -26,6 +26,7 @@ def live(house):
     put_together(house)
     missed(house)
     left(house)
+    announced(house)
     over(house)
 
 
@@ -231,6 +232,20 @@ def left(house):
         house.ask("POST", "/v1/events/farewell", {"id": "one"})
         register(house, "leaver", "run.completed:left", "farewell", "run.completed:unheard")
         house.tick("heal", 60)
+
+
+def announced(house):
+    """Workers that say something new, the same, and something new of what was deleted; that are listed, and
+    perform nothing."""
+    for serves in ("announced", "announced", "renamed"):
+        subscribes = [{"event": "run.completed:build"}]
+        house.ask("PUT", "/v1/workers/w1", {"workflows": [{"name": serves, "subscribes": subscribes}]})
+    house.ask("DELETE", "/v1/workflows/announced")
+    house.ask("PUT", "/v1/workers/w2", {"workflows": [{"name": "announced"}]})
+    house.ask("GET", "/v1/workers")
+    house.ask("POST", "/v1/runs", {"workflow": "announced"})
+    settled(house, "for-announced")
+    house.publish()
 
 
 def subscribe_all_kinds(house, workflow):
