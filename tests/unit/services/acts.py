@@ -7,11 +7,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from baton.bootstrap import Runtime
+from baton.domain.leasing import Claim, Release, Renew
 from baton.domain.log import Entry, Header, Message, Producer, entry, pack
 from baton.domain.run import Run, Step
 from baton.domain.settling import Finish, Outcome
 from baton.domain.states import State
 from baton.services.appends import Append, Appended
+from baton.services.claims import Wanted
+from baton.services.details import RunDetail
 from baton.services.finishes import Finished
 from baton.services.streams import Chunk
 from baton.store.dynamo import Write
@@ -43,6 +46,38 @@ def finish(
 def fail(runtime: Runtime, run_id: str, **outcome: Any) -> Finished:
     """Let a run fail so that it may be resumed."""
     return finish(runtime, run_id, State.FAILED, **{"resumable": True, **outcome})
+
+
+def claim(
+    runtime: Runtime,
+    *workflows: str,
+    worker: str = "w1",
+    seconds: float = 60,
+    key: str | None = None,
+    body: str = "body",
+    **wish: Any,
+) -> list[RunDetail]:
+    """Claim runs, by default one of ``build``."""
+    asked = Claim(worker_id=worker, lease_seconds=seconds, key=key, body=body)
+    return runtime.claims.claim(Wanted(namespace=NS, workflows=workflows or ("build",), claim=asked, **wish))
+
+
+def claim_one(runtime: Runtime, run_id: str, *, worker: str = "w1", **claim: Any) -> RunDetail:
+    """Claim one run."""
+    asked = Claim(**{"worker_id": worker, "lease_seconds": 60, **claim})
+    return runtime.claims.claim_one(NS, run_id, asked)
+
+
+def renew(
+    runtime: Runtime, run_id: str, *, worker: str = "w1", attempt: int = 1, seconds: float | None = None
+) -> Run:
+    """Hold a run for longer."""
+    return runtime.leases.renew(NS, run_id, Renew(worker_id=worker, attempt=attempt, lease_seconds=seconds))
+
+
+def release(runtime: Runtime, run_id: str, *, worker: str = "w1", attempt: int = 1, **how: Any) -> RunDetail:
+    """Give a run back."""
+    return runtime.leases.release(NS, run_id, Release(worker_id=worker, attempt=attempt, **how))
 
 
 def row(runtime: Runtime, run_id: str) -> Run:
