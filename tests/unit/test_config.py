@@ -34,6 +34,15 @@ def test_the_region_is_ours_else_the_machines():
     assert Settings.from_env(both).region == "eu-north-1"
 
 
+def test_what_every_namespace_may_push_to_is_a_list_with_commas():
+    assert Settings.from_env(NEEDED).targets_allowed == ()
+    given = {"BATON_TARGETS_ALLOWED": "arn:aws:sqs:*:jobs,arn:aws:lambda:*", "BATON_OWN_PREFIX": "b-"}
+    settings = Settings.from_env({**NEEDED, **given})
+    assert settings.targets_allowed == ("arn:aws:sqs:*:jobs", "arn:aws:lambda:*")
+    assert settings.own_prefix == "b-"
+    assert Settings.from_env({**NEEDED, "BATON_TARGETS_ALLOWED": ""}).targets_allowed == ()
+
+
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_missing_setting_is_refused(name):
     with pytest.raises((KeyError, msgspec.ValidationError)):

@@ -91,11 +91,11 @@ def test_no_key_and_the_key_null_are_two_windows():
 
 
 def test_the_run_is_for_the_last_ones_cause_and_as_deep_as_the_deepest():
-    window = opened(BATCH, depth=7, triggered_by=FIRST, traceparent="t1", max_attempts=1)
+    window = opened(BATCH, depth=7, triggered_by=FIRST, traceparent="t1", max_attempts=1, pushed=True)
     late = a_wish(depth=2, triggered_by=SECOND, traceparent="t2", inactivity_timeout_seconds=5)
     wish = hand_off(joined(window, late, BATCH), [b"1", b"1"])
     assert (wish.depth, wish.triggered_by, wish.traceparent) == (7, SECOND, "t2")
-    assert (wish.max_attempts, wish.inactivity_timeout_seconds) == (None, 5)
+    assert (wish.max_attempts, wish.inactivity_timeout_seconds, wish.pushed) == (None, 5, False)
 
 
 # When it ends

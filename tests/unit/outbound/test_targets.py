@@ -3,6 +3,7 @@ it, not now, never."""
 
 import json
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import botocore.session
 import pytest
@@ -12,6 +13,7 @@ from botocore.stub import Stubber
 from baton.domain.catalog import Target, TargetKind
 from baton.domain.pushing import Hint, Never, NotNow, Taken
 from baton.domain.targets import not_allowed
+from baton.outbound.clients import LazyClient
 from baton.outbound.targets import FOR_GOOD, MISSING, QUIET_MS, LazyClients, Targets
 from tests.unit.manual_clock import ManualClock
 
@@ -269,7 +271,12 @@ def test_one_that_can_not_be_reached_is_left_alone_for_a_while_and_no_other_is(c
 
 def test_there_is_one_client_for_each_service_and_region(monkeypatch):
     made = []
-    monkeypatch.setattr("baton.outbound.clients.LazyClient._made", lambda lazy: made.append(lazy) or object())
+
+    def make(lazy):
+        made.append(lazy)
+        return SimpleNamespace()
+
+    monkeypatch.setattr(LazyClient, "_made", make)
     clients = LazyClients()
     assert clients("sqs", "a") is clients("sqs", "a")
     assert clients("sqs", "a") is not clients("sqs", "b")

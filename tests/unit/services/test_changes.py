@@ -9,16 +9,25 @@ from baton.services.changes import Change, Changes
 
 
 class Told:
-    """A publisher and an announcer that keep what they are told; the publisher fails on what a test says."""
+    """A publisher, a pusher and an announcer that keep what they are told; the first two fail on what a test
+    says."""
 
     def __init__(self, **failures):
         self.published = []
+        self.pushed = []
         self.started = []
         self.removed = []
         self._failures = failures
 
     def publish_item(self, key, sort):
         self.published.append((key, sort))
+        self._fail(key)
+
+    def push_item(self, key):
+        self.pushed.append(key)
+        self._fail(key)
+
+    def _fail(self, key):
         failure = self._failures.get(key.partition("#")[2])
         if failure is not None:
             raise failure
@@ -43,7 +52,7 @@ class Retention:
 def take(told, *changes, time_left=lambda: True):
     announcer: Any = Announcer(told)
     retention: Any = Retention(told)
-    return Changes(told, announcer, retention).take(changes, time_left=time_left)
+    return Changes(told, told, announcer, retention).take(changes, time_left=time_left)
 
 
 def row(run_id="r1", birth="b1", **more):
@@ -88,6 +97,42 @@ def test_an_item_announced_twice_in_a_batch_is_published_once():
     told = Told()
     assert take(told, announced(sequence="1"), announced("r2", "2"), announced(sequence="3")) == []
     assert told.published == [("default#r1", "run"), ("default#r2", "run")]
+
+
+WAITING = {"st": {"S": "pending"}, "md": {"S": "queued"}, "qk": {"S": "q"}, "an": {"N": "1"}}
+
+
+def waits(run_id="r1", sequence="1"):
+    return change(row(run_id), row(run_id, **WAITING), sequence)
+
+
+def test_what_is_announced_and_waits_is_pushed_and_not_published():
+    told = Told()
+    quiet = {name: value for name, value in WAITING.items() if name != "an"}
+    assert take(told, waits(), change(row("r2"), row("r2", **quiet), "2")) == []
+    assert (told.pushed, told.published) == (["default#r1"], [])
+
+
+def test_targets_have_their_turn_last_and_each_run_one_turn():
+    order = []
+    told = Told()
+    told.push_item = lambda key: order.append(key)
+    told.publish_item = lambda key, _sort: order.append(key)
+    changes = [
+        waits("r1", "1"),
+        waits("r2", "2"),
+        announced("r3", "3"),
+        waits("r1", "4"),
+        announced("r1", "5"),
+    ]
+    assert take(told, *changes) == []
+    assert order == ["default#r3", "default#r1", "default#r1", "default#r2"]
+
+
+def test_a_push_that_fails_is_named_and_the_others_have_their_turn():
+    told = Told(r1=Unavailable("not now"))
+    assert take(told, waits("r1", "1"), waits("r2", "2")) == ["1"]
+    assert told.pushed == ["default#r1", "default#r2"]
 
 
 @pytest.mark.parametrize("failure", [Unavailable("not now"), LookupError("broken on purpose")])

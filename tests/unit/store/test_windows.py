@@ -81,6 +81,7 @@ def test_a_window_is_read_back_whole(windows: WindowStore):
         traceparent="00-t-s-01",
         inactivity_timeout_seconds=1.5,
         max_attempts=4,
+        pushed=True,
         mode=BatchMode.DEBOUNCE,
     )
     assert join(windows, None, window, "e1") == of(window)
