@@ -259,6 +259,8 @@ def test_a_failure_counts_and_is_kept_in_short():
     run = release(held(), error={"message": "m" * 300, "type": "T" * 50, "stack": "s" * 10_000}).run
     assert run.failures == 1
     assert run.released == Released(MINE, 1, Failure("m" * MAX_MESSAGE, "T" * 40))
+    run = release(held(), error={"message": "x" + "é" * 300}).run
+    assert run.released.failure == Failure("x" + "é" * ((MAX_MESSAGE - 1) // 2)), "cut within a character"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
+from baton.domain.leasing import MAX_MESSAGE
 from baton.domain.names import id_from_key
 from baton.domain.payload import digest, fits_row
-from baton.domain.run import CancelRequest, Ending, Lease, Run, TriggeredBy
+from baton.domain.run import CancelRequest, Ending, Failure, Lease, Push, Released, Run, TriggeredBy
 from baton.domain.settlement import Chain, Delivery, DeliveryState, PublishLease, Settlement, Wait
 from baton.domain.states import Mode, State
 from baton.store.rows import (
@@ -97,7 +98,9 @@ every_field = {
     "continued_from": maybe(names),
     "continued_as": maybe(names),
     "cancel": maybe(st.builds(CancelRequest, times, maybe(texts))),
-    "lease": maybe(st.builds(Lease, names, times)),
+    "lease": maybe(st.builds(Lease, names, times, times, maybe(texts))),
+    "released": maybe(st.builds(Released, names, counts, maybe(st.builds(Failure, texts, maybe(texts))))),
+    "push": maybe(st.builds(Push, counts, counts)),
     "ending": maybe(endings),
     "alias_id": maybe(names),
     "start_body": maybe(texts),
@@ -161,20 +164,55 @@ ENDED = replace(
         body=digest(b"body"),
     ),
 )
+WORKER = "ip-10-0-12-34.eu-central-1.compute.internal-4711-5f2c9a1b"
+WAITING = replace(
+    FULL,
+    state=State.PENDING,
+    mode=Mode.QUEUED,
+    started_at=None,
+    available_at=MIDNIGHT,
+    inactivity_timeout_seconds=0,
+    due_at=None,
+)
+CLAIMED = replace(
+    WAITING,
+    state=State.RUNNING,
+    claimed=True,
+    attempt=12,
+    failures=2,
+    started_at=MIDNIGHT,
+    due_at=MIDNIGHT,
+    lease=Lease(WORKER, MIDNIGHT, MIDNIGHT, f"{digest(b'key')}.{digest(b'body')}"),
+)
+BROKE = Failure("m" * MAX_MESSAGE, "ConnectionResetError")
+GIVEN_BACK = replace(
+    CLAIMED, state=State.PENDING, lease=None, due_at=None, released=Released(WORKER, 12, BROKE)
+)
+NAMED = {"alias_id": id_from_key("r", "k"), "context_ref": "ticket-4711", "agent_id": "agent-1"}
 
 
 @pytest.mark.parametrize(
     "run",
     [
+        WAITING,
+        CLAIMED,
+        replace(CLAIMED, **NAMED),
+        GIVEN_BACK,
+        replace(GIVEN_BACK, **NAMED),
         FULL,
         ENDED,
         replace(FULL, cancel=CancelRequest(MIDNIGHT, "no longer wanted")),
-        replace(ENDED, alias_id=id_from_key("r", "k"), context_ref="ticket-4711", agent_id="agent-1"),
+        replace(ENDED, **NAMED),
         replace(ENDED, attempt=2, resume_key=digest(b"resume")),
         replace(ENDED, settlement=Settlement(owed=("nightly-report",)), announce=True, due_at=MIDNIGHT),
         replace(ENDED, settlement=Settlement(deliveries=(Delivery("report", STARTED, MIDNIGHT),))),
     ],
     ids=[
+        "queued",
+        "claimed",
+        "claimed, with key, id and context",
+        "given back",
+        "given back, with key, id and context",
         "running",
         "settled",
         "cancel latched",

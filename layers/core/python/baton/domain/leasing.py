@@ -16,8 +16,8 @@ from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, State, cell
 from baton.errors import IdempotencyMismatch, InFlight, LeaseLost
 
-MAX_MESSAGE = 160
-"""Characters of a failure's message that a row keeps: the log has it whole."""
+MAX_MESSAGE = 80
+"""Bytes of a failure's message that a row keeps, which with most inputs stays within 1 KB then."""
 MAX_TYPE = 40
 
 LEASE = "lease"
@@ -224,4 +224,8 @@ def _claimed(run: Run, before: Released | None) -> Entry:
 
 def _short(error: dict[str, Any]) -> Failure:
     type_ = error.get("type")
-    return Failure(str(error["message"])[:MAX_MESSAGE], None if type_ is None else str(type_)[:MAX_TYPE])
+    return Failure(_cut(error["message"], MAX_MESSAGE), None if type_ is None else _cut(type_, MAX_TYPE))
+
+
+def _cut(text: str, most: int) -> str:
+    return text.encode()[:most].decode(errors="ignore")
