@@ -50,7 +50,7 @@ class Execution:
         self._client = client
         self._function = function
         self._terms = terms
-        self._since = since
+        self._begun_at = since
         self._context: Context | None = None
         self._writer: Writer | None = None
         self._interrupt: KeyboardInterrupt | None = None
@@ -70,6 +70,7 @@ class Execution:
     def perform(self) -> Ending:
         """Perform the attempt and tell its ending: the one that the service took. Raises nothing but a
         KeyboardInterrupt that came meanwhile, once the run is given back."""
+        self._begun_at = self._terms.clock.monotonic()
         report_claimed(self._terms.logger, self.run)
         self._keeper.start()
         try:
@@ -109,7 +110,7 @@ class Execution:
         return ending
 
     def _report(self, ending: Ending) -> None:
-        seconds = self._terms.clock.monotonic() - self._since
+        seconds = self._terms.clock.monotonic() - self._begun_at
         report_ended(self._terms.logger, self.run, ending, seconds)
 
     def _performed(self) -> Ending:
@@ -145,12 +146,8 @@ class Execution:
         )
 
     def _called(self, context: Context, recorder: Recorder) -> Ending:
-        from baton_sdk.worker.tracing import (
-            attempt_span,
-        )  # OpenTelemetry, where it is, is not for who only asks
-
         try:
-            with attempt_span(self.run):
+            with _span(self.run):
                 output = self._function(context, self.run)
                 recorder.ended()
                 return Completed(as_json(output, f"the output of {self._function.name}"))
@@ -164,10 +161,12 @@ class Execution:
         try:
             if isinstance(ending, TryAgainLater):
                 writer.emit(ERROR, ending.error)
-            writer.close()
+            writer.flush()
         except BatonError as error:
             self._log_refused(error)
+            writer.abort()  # not closed: that would wait for a request that hangs
             return TryAgainLater(error=told(error))
+        writer.close()
         return ending
 
     def _log_refused(self, error: BatonError) -> None:
