@@ -142,6 +142,8 @@ class Baton:
         row = self.rows[run_id]
         row.run |= {"state": state, "lease": None, **outcome}
         self.say(row, "end", {"status": state})
+        with self.queued:
+            self.queued.notify_all()
 
     def resume(self, run_id: str) -> None:
         row = self.rows[run_id]
@@ -157,6 +159,11 @@ class Baton:
         row = self.rows[run_id]
         row.run["cancel_requested"] = {"at": None, "reason": reason}
         self.say(row, "cancel", {"reason": reason})
+
+    def settled(self, *run_ids: str) -> bool:
+        """Whether they all settle within a guard's time."""
+        with self.queued:
+            return self.queued.wait_for(lambda: all(self.state(run_id) in TERMINAL for run_id in run_ids), 20)
 
     def said(self, run_id: str, *types: str) -> list[Any]:
         """What the log has of these types, which are not Baton's."""

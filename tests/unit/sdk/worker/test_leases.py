@@ -63,7 +63,7 @@ def test_a_lease_is_renewed_and_held_from_before_the_renewal_was_sent(worker, ba
     ],
 )
 def test_a_refused_renewal_ends_the_work_and_is_told_once(fault, worker, baton, caplog):
-    after = []
+    after: list[str] = []
 
     def report(ctx):
         baton.fate["renew"].append(fault)
@@ -129,7 +129,7 @@ def test_a_renewal_that_fails_is_tried_again_soon_and_loses_nothing(fault, worke
         renewed(execution)
         due.append(execution._keeper._due - hand.monotonic())
 
-    due = []
+    due: list[float] = []
     execution = claimed(worker, baton, report)
     execution.perform()
     assert baton.state("r1") == "completed"

@@ -272,6 +272,7 @@ def test_a_step_that_failed_and_was_done_with_fails_in_the_next_attempt_alike(wo
 
     @worker.workflow("report")
     def report(ctx):
+        caught = None
         try:
             ctx.step("a", fails)
         except OSError as error:
