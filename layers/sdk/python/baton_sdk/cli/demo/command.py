@@ -21,7 +21,8 @@ def demo(session: Session) -> None:
     Starts the local stack, runs a real command through `exec`, follows it from a second client that joins
     late, cancels another one midway, resumes it to its end, and shows what the logs say. Then a build's
     report starts by itself, also where the publisher is killed; a subscriber that came late is healed, and a
-    day's endings are sent again to a new one.
+    day's endings are sent again to a new one. Last, two workers perform a run: one is killed in its middle,
+    and the other goes on from what is recorded.
 
     \b
     Example:
@@ -30,6 +31,7 @@ def demo(session: Session) -> None:
     from baton_sdk.cli.demo.handoff import HEAL_WINDOW_SECONDS, HandOff  # every other verb starts sooner
     from baton_sdk.cli.demo.script import Script
     from baton_sdk.cli.demo.stage import Stage
+    from baton_sdk.cli.demo.workers import LEASE_SECONDS, SKEW_SECONDS, Workers
 
     root = checkout()
     console = session.out.notes if session.out.as_json else session.out.console
@@ -39,7 +41,13 @@ def demo(session: Session) -> None:
     doomed = f"demo-doomed-{mark}"
     with (
         tempfile.TemporaryDirectory(prefix="baton-demo-") as scratch,
-        own_stack(root, doomed, heal_window_seconds=HEAL_WINDOW_SECONDS) as stack,
+        own_stack(
+            root,
+            doomed,
+            heal_window_seconds=HEAL_WINDOW_SECONDS,
+            least_lease_seconds=LEASE_SECONDS,
+            skew_seconds=SKEW_SECONDS,
+        ) as stack,
         Stage(console, stack.url, mark) as stage,
     ):
         console.print(Text(f"The local stack serves at {stack.url} after {stack.took:.1f} s", style="bold"))
@@ -47,9 +55,11 @@ def demo(session: Session) -> None:
         handed.a_day_passes()
         life.play()
         handed.play()
+        workers = Workers(stage, Path(scratch))
+        workers.play()
     seconds = time.monotonic() - began
     if session.out.as_json:
-        results = {**life.results, "hand_off": handed.results}
+        results = {**life.results, "hand_off": handed.results, "workers": workers.results}
         session.out.document({"ok": True, "seconds": round(seconds, 1), **results})
     else:
         console.print(Text(f"\nEverything was as promised, in {seconds:.0f} s.", style="bold green"))

@@ -37,12 +37,12 @@ class OwnStack(NamedTuple):
 
 
 @contextmanager
-def own_stack(root: Path, doomed: str, *, heal_window_seconds: float) -> Iterator[OwnStack]:
-    """A stack that kills the publisher of the run ``doomed`` once, between its writes, and heals what settled
-    within so many seconds before a subscription. Raises Fault when it does not come up."""
+def own_stack(root: Path, doomed: str, **settings: float) -> Iterator[OwnStack]:
+    """A stack that kills the publisher of the run ``doomed`` once, between its writes. ``settings`` are the
+    local stack's, by name. Raises Fault when it does not come up."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
-    more = ["--doomed", doomed, "--setting", f"heal_window_seconds={heal_window_seconds:g}"]
+    more = ["--doomed", doomed, *(f"--setting={name}={value:g}" for name, value in settings.items())]
     command = stack_command(port, more, module=MODULE)
     with tempfile.TemporaryFile() as said:
         began = time.monotonic()

@@ -29,7 +29,7 @@ def timeline(run: Run, events: Sequence[Event]) -> Tree:
                 branch.add(_line((entries[0].ts - began).total_seconds(), _folded(kind, entries)))
                 continue
             for entry in entries:
-                text = Text.assemble((f"{entry.type:<9}", "bold cyan"), " ", _said(entry))
+                text = Text.assemble((f"{entry.type:<10}", "bold cyan"), " ", _said(entry))
                 branch.add(_line((entry.ts - began).total_seconds(), text))
     return tree
 
@@ -42,7 +42,7 @@ def _folded(kind: str, entries: Sequence[Event]) -> Text:
     took = (entries[-1].ts - entries[0].ts).total_seconds()
     span = f"{entries[0].seq}..{entries[-1].seq}"
     last = event_text(entries[-1]).plain
-    return Text(f"{kind:<9} {len(entries)} lines in {took:.1f} s, events {span}; last: {last}")
+    return Text(f"{kind:<10} {len(entries)} lines in {took:.1f} s, events {span}; last: {last}")
 
 
 def _said(event: Event) -> Text:
