@@ -173,7 +173,7 @@ def test_to_be_alive_takes_a_driver_and_to_see_who_is_a_viewer(api: Lambdas):
 
 def test_another_namespace_sees_nothing_of_it(api: Lambdas):
     _hear(api, REPORT)
-    other = {"baton_namespace": "other"}
+    other: dict[str, Any] = {"baton_namespace": "other"}
     assert _listed(api, **other) == []
     assert api.call("GET", "/v1/workflows", **other).json == {"workflows": []}
     assert api.call("GET", "/v1/workflows/report", **other).slug == "not-found"

@@ -15,6 +15,7 @@ from baton.domain.registering import Registration
 from baton.errors import InvalidRequest, NotFound
 from tests.faults.crash import survive
 from tests.faults.interleaving import Failed, Race, explore
+from tests.faults.scenarios import announcing
 from tests.faults.scenarios.registering import BUILT, NAME, SCENARIOS, Kept, kept, put, wish
 from tests.faults.world import NAMESPACE, Container, House, World
 
@@ -22,6 +23,13 @@ from tests.faults.world import NAMESPACE, Container, House, World
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_whatever_goes_wrong_at_a_call_everything_comes_back(name: str, house: House) -> None:
     survive(name, SCENARIOS[name], house)
+
+
+@pytest.mark.parametrize("name", announcing.SCENARIOS)
+def test_whatever_goes_wrong_at_a_call_of_a_heartbeat_the_next_one_does_the_rest(
+    name: str, house: House
+) -> None:
+    survive(name, announcing.SCENARIOS[name], house)
 
 
 Act = Callable[[Container], Any]
@@ -55,6 +63,10 @@ def _put(*events: str, **given: Any) -> Act:
 def _join(name: str) -> Act:
     wanted = Registration(namespace=NAMESPACE, name=name, subscribes=(Subscription(BUILT),))
     return lambda container: container.runtime.workflows.put(wanted)
+
+
+def _hear(worker_id: str, *events: str) -> Act:
+    return lambda container: announcing.hear(container, announcing.says(NAME, *events), worker_id=worker_id)
 
 
 def _delete(container: Container) -> bool:
@@ -99,6 +111,25 @@ def one_place_is_left(found: Kept, results: dict[str, Any]) -> None:
     assert found.revision == 2
 
 
+def both_words_stand(found: Kept, results: dict[str, Any]) -> None:
+    assert found.workflow is not None and found.workflow.announced is not None
+    assert found.workflow.registered
+    assert found.workflow.events == ("nightly",)
+    assert found.workflow.announced.subscribes == (Subscription(BUILT),)
+    assert found.revision == 2
+
+
+def one_was_later(found: Kept, results: dict[str, Any]) -> None:
+    assert found.workflow is not None and found.workflow.announced is not None
+    assert found.workflow.announced.subscribes in ((Subscription(BUILT),), (Subscription("nightly"),))
+    assert found.revision == 2
+
+
+def it_changed_once(found: Kept, results: dict[str, Any]) -> None:
+    assert found.workflow is not None and found.workflow.announced is not None
+    assert found.revision == 1
+
+
 MEETINGS: dict[str, Callable[[], Meeting]] = {
     "one name twice": lambda: Meeting(
         {"a": _put(BUILT), "b": _put("nightly")}, one_is_new_and_the_later_stands
@@ -108,6 +139,15 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
         {"delete": _delete, "put": _put("nightly")}, deleted_and_registered, before=(wish(BUILT),)
     ),
     "delete, delete": lambda: Meeting({"a": _delete, "b": _delete}, one_deleted_it, before=(wish(BUILT),)),
+    "register, announce": lambda: Meeting(
+        {"put": _put("nightly"), "hear": _hear("w1", BUILT)}, both_words_stand
+    ),
+    "announce, announce otherwise": lambda: Meeting(
+        {"old": _hear("w1", BUILT), "new": _hear("w2", "nightly")}, one_was_later
+    ),
+    "announce, announce the same": lambda: Meeting(
+        {"a": _hear("w1", BUILT), "b": _hear("w2", BUILT)}, it_changed_once
+    ),
     "two for the last place at an event": lambda: Meeting(
         {"a": _join("a"), "b": _join("b")}, one_place_is_left, before=(wish(BUILT),)
     ),

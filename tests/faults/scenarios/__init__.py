@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.faults.crash import Scenario
 from tests.faults.scenarios import (
+    announcing,
     appending,
     coalescing,
     controlling,
@@ -37,4 +38,5 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **posting.SCENARIOS,
     **coalescing.SCENARIOS,
     **registering.SCENARIOS,
+    **announcing.SCENARIOS,
 }
