@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from baton.domain.catalog import Batch, Subscription, Workflow, endings
+from baton.domain.catalog import Batch, Subscription, Target, Workflow, endings
 from baton.domain.handoff import Settled
 from baton.domain.registering import Registration
 from baton.domain.run import Run, Step
@@ -18,7 +18,13 @@ from tests.faults.seam import Death
 from tests.faults.world import NAMESPACE, Container, World
 
 
-def register(world: World, name: str, *subscriptions: Subscription, batch: Batch | None = None) -> None:
+def register(
+    world: World,
+    name: str,
+    *subscriptions: Subscription,
+    batch: Batch | None = None,
+    target: Target | None = None,
+) -> None:
     """A workflow stands in the catalog, from before everything else."""
     now = world.clock.now()
     workflow = Workflow(
@@ -27,6 +33,7 @@ def register(world: World, name: str, *subscriptions: Subscription, batch: Batch
         subscribes=subscriptions,
         declares=True,
         batch=batch,
+        target=target,
         created_at=now,
         updated_at=now,
         rev=f"rev of {name}",

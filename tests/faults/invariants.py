@@ -17,6 +17,7 @@ import msgspec
 
 from baton.domain.handoff import Apart, Settled
 from baton.domain.log import Entry, ProducerState, unpack
+from baton.domain.pushing import to_push
 from baton.domain.run import Run
 from baton.domain.settlement import DeliveryState
 from baton.domain.starting import Alias
@@ -169,6 +170,9 @@ def check_due(run: Run, raw: dict[str, Any], items: Sequence[LogItem], world: Wo
     needs = [run.watched_until(heard)]
     if run.cancel is not None:
         needs.append(run.cancel.at + round(world.settings.cancel_grace_seconds * 1000))
+    if to_push(run):
+        assert run.due_at is not None, f"nobody will ever tell of {run}"
+        assert run.announce or run.due_at > run.updated_at, "it is not looked at, and nobody is called"
     deadlines = [at for at in needs if at is not None]
     if deadlines:
         assert run.due_at is not None, f"nobody will ever look at {run}"

@@ -18,9 +18,11 @@ from moto.core.serialize import AttributePicker
 from baton.bootstrap import Runtime, build
 from baton.config import Settings
 from baton.domain.log import Entry
+from baton.domain.pushing import Answer, Taken
 from baton.store.schema import TABLES, IndexSpec
 from tests.faults.clock import ManualClock, Skewed
 from tests.faults.seam import Seam, Wire
+from tests.faults.told import Told
 
 REGION = "eu-central-1"
 NAMESPACE = "tenant"
@@ -83,11 +85,13 @@ class Container:
         clock = Skewed(world.clock, skew) if skew else world.clock
         self.runtime: Runtime = build(world.settings, clock, seed=next(world.seeds))
         self.seam = Seam(self.runtime, world.house.wire, swapped=swapped)
+        vars(self.runtime._context)["targets"] = Told(world, self.runtime)
 
 
 class World:
     """One namespace in empty tables. `said` is every append it acknowledged, by run, birth and first slot;
-    `subscribed` who was in the catalog for which event before any of it happened."""
+    `subscribed` who was in the catalog for which event before any of it happened; `target_says` what whoever
+    is pushed to answers."""
 
     def __init__(self, house: House, *, swapped: bool = False, **settings: Any) -> None:
         house.clear()
@@ -96,6 +100,7 @@ class World:
         self.settings = Settings(**{**_fields(SETTINGS), **settings})
         self.said: list[tuple[str, str, int, list[Entry]]] = []
         self.subscribed: dict[str, set[str]] = {}
+        self.target_says: Answer = Taken()
         self.seeds = count(1)
         self._swapped = swapped
 

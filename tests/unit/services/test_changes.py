@@ -15,19 +15,21 @@ class Told:
     def __init__(self, **failures):
         self.published = []
         self.pushed = []
+        self.turns = []
         self.started = []
         self.removed = []
         self._failures = failures
 
     def publish_item(self, key, sort):
         self.published.append((key, sort))
-        self._fail(key)
+        self._turn(key)
 
     def push_item(self, key):
         self.pushed.append(key)
-        self._fail(key)
+        self._turn(key)
 
-    def _fail(self, key):
+    def _turn(self, key):
+        self.turns.append(key)
         failure = self._failures.get(key.partition("#")[2])
         if failure is not None:
             raise failure
@@ -114,10 +116,7 @@ def test_what_is_announced_and_waits_is_pushed_and_not_published():
 
 
 def test_targets_have_their_turn_last_and_each_run_one_turn():
-    order = []
     told = Told()
-    told.push_item = lambda key: order.append(key)
-    told.publish_item = lambda key, _sort: order.append(key)
     changes = [
         waits("r1", "1"),
         waits("r2", "2"),
@@ -126,7 +125,7 @@ def test_targets_have_their_turn_last_and_each_run_one_turn():
         announced("r1", "5"),
     ]
     assert take(told, *changes) == []
-    assert order == ["default#r3", "default#r1", "default#r1", "default#r2"]
+    assert told.turns == ["default#r3", "default#r1", "default#r1", "default#r2"]
 
 
 def test_a_push_that_fails_is_named_and_the_others_have_their_turn():

@@ -1,0 +1,14 @@
+"""A process dies around any call of a push: the run is told of all the same, or has failed and says why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.crash import survive
+from tests.faults.scenarios.pushing import SCENARIOS
+from tests.faults.world import House
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_whatever_goes_wrong_at_a_call_everything_comes_back(name: str, house: House) -> None:
+    survive(name, SCENARIOS[name], house)
