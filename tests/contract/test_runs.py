@@ -24,8 +24,29 @@ def test_a_run_comes_with_all_around_it(api: Lambdas):
         "subscribers": [],
         "waits_for": [],
         "awaited_by": [],
+        "released": None,
     }
     assert answer.headers["cache-control"] == "private, no-cache"
+
+
+def _released(api: Lambdas, run_id: str) -> Any:
+    return _get(api, run_id).json["released"]
+
+
+def test_a_run_that_is_pending_again_says_how_its_last_lease_ended(api: Lambdas, house: House):
+    run_id = api.start(mode="queued", run_id="r1")["id"]
+    assert _released(api, run_id) is None
+    api.call("POST", "/v1/claims", {"worker_id": "w1", "workflows": ["build"]})
+    assert _released(api, run_id) is None
+    mine = {"worker_id": "w1", "attempt": 1}
+    api.call("POST", f"/v1/runs/{run_id}/release", mine)
+    assert _released(api, run_id) == mine | {"error": None}
+    api.call("POST", f"/v1/runs/{run_id}/claim", {"worker_id": "w2", "lease_seconds": 60})
+    assert _released(api, run_id) is None
+    house.clock.advance(63)
+    house.container().sweep.run()
+    why = {"message": "the lease of worker w2 ran out", "type": "lease"}
+    assert _released(api, run_id) == {"worker_id": "w2", "attempt": 2, "error": why}
 
 
 @pytest.mark.parametrize("parameters", [{"id": "a:1"}, {"id": "a%3A1"}, None])

@@ -112,14 +112,30 @@ class Awaiting(Struct, frozen=True):
     run_state: State
 
 
+class LeaseFailure(Struct, frozen=True):
+    """Why a lease's end counts as a failure; ``type`` is ``lease`` where it ran out."""
+
+    message: str
+    type: str | None
+
+
+class Released(Struct, frozen=True):
+    """How the last lease of a pending run ended: given back, or with a failure."""
+
+    worker_id: str
+    attempt: int
+    error: LeaseFailure | None
+
+
 class RunDetail(Struct, frozen=True):
-    """A run and all around it."""
+    """A run and all around it. ``released``: it is pending again, and why."""
 
     run: Run
     deliveries: tuple[Delivery, ...] = ()
     subscribers: tuple[str, ...] = ()
     waits_for: tuple[Awaited, ...] = ()
     awaited_by: tuple[Awaiting, ...] = ()
+    released: Released | None = None
 
 
 class RunsPage(Struct, frozen=True):

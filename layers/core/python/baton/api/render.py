@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw
 from baton.api import answers
 from baton.domain.clock import Millis, rfc3339
 from baton.domain.payload import NULL
-from baton.domain.run import CancelRequest, Lease, TriggeredBy
+from baton.domain.run import CancelRequest, Lease, Released, TriggeredBy
 
 if TYPE_CHECKING:
     from baton.domain.events import Posted
@@ -70,6 +70,7 @@ def detail(around: Surroundings) -> answers.RunDetail:
         subscribers=around.subscribers,
         waits_for=_waits_for(around),
         awaited_by=tuple(_awaiting(each) for each in around.awaited_by),
+        released=_released(around.detail.run.released),
     )
 
 
@@ -158,6 +159,13 @@ def cancel_requested(request: CancelRequest | None) -> answers.CancelRequested |
 
 def _lease(lease: Lease | None) -> answers.LeaseHeld | None:
     return None if lease is None else answers.LeaseHeld(lease.worker_id, rfc3339(lease.expires_at))
+
+
+def _released(last: Released | None) -> answers.Released | None:
+    if last is None:
+        return None
+    why = None if last.failure is None else answers.LeaseFailure(last.failure.message, last.failure.type)
+    return answers.Released(last.worker_id, last.attempt, why)
 
 
 def _trigger(by: TriggeredBy | None) -> answers.TriggeredBy | None:
