@@ -17,7 +17,7 @@ VERBS = [
     "demo", "dev", "exec", "start", "tail", "append", "finish", "doctor",
     "runs list", "runs show", "runs wait", "runs cancel", "runs resume", "runs delete",
     "workflows apply", "workflows list", "workflows show", "workflows delete",
-    "graph", "publish", "republish", "workers",
+    "graph", "publish", "republish", "worker", "workers",
 ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from baton_sdk.cli.runs import runs
 from baton_sdk.cli.session import INTERRUPTED, Json, Namespace, Token, Url, command, take_globals
 from baton_sdk.cli.start import start
 from baton_sdk.cli.tail import tail
+from baton_sdk.cli.worker import worker
 from baton_sdk.cli.workers import workers
 from baton_sdk.cli.workflows import workflows
 
@@ -74,6 +75,7 @@ app.command("republish", short_help="Deliver endings again, of one run or of man
 app.add_typer(workflows, short_help="Register, list, show and delete workflows.")
 app.command("graph", short_help="Show who starts whom.")(command(graph))
 app.command("publish", short_help="Publish an event of your own.")(command(publish))
+app.command("worker", short_help="Claim and perform runs with a module's functions.")(command(worker))
 app.command("workers", short_help="List the live workers.")(command(workers))
 app.command("doctor", short_help="Check the way to the service.")(command(doctor))
 

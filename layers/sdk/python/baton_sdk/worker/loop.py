@@ -186,6 +186,9 @@ class Loop:
         with self._changed:
             self._stopping.set()
             self._changed.notify_all()
+        performing = len(self._performing())
+        if performing:
+            self._terms.logger.info("stopping: %d runs have %g s to end", performing, self._drain_seconds)
         if self._ended_within(self._drain_seconds):
             return
         for execution in self._performing():
