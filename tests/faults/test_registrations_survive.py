@@ -154,7 +154,12 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
 }
 
 
-@pytest.mark.parametrize("name", MEETINGS)
+SLOW = {"announce, announce otherwise", "announce, announce the same"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.slow] if each in SLOW else []) for each in MEETINGS]
+)
 def test_in_whatever_order_their_calls_meet_the_answers_agree_with_what_is_stored(
     name: str, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

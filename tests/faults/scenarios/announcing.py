@@ -36,6 +36,7 @@ def catalog(world: World) -> Catalog:
     items = {(item["k"]["S"], item["s"]["S"]): item for item in world.house.scan("catalog")}
     revision = items.get((NAMESPACE, "revision"))
     context = world.container().runtime.workers._context
+    workers, _ = context.workers.page(NAMESPACE, after=None, limit=10)
     return Catalog(
         workflows={
             sort.removeprefix("wf#"): msgspec.json.decode(item["d"]["S"], type=Workflow)
@@ -45,7 +46,7 @@ def catalog(world: World) -> Catalog:
         revision=0 if revision is None else int(revision["n"]["N"]),
         names={sort.removeprefix("name#") for _, sort in items if sort.startswith("name#")},
         heals={work.event: work for work in context.catalog.heals()},
-        worker=context.workers.get(NAMESPACE, WORKER),
+        worker=next((each for each in workers if each.id == WORKER), None),
     )
 
 

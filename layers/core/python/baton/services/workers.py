@@ -47,11 +47,11 @@ class Workers:
         rev = context.nonce()
         for round_ in range(ROUNDS):
             now = context.clock.now()
-            if store.beat(heartbeat, now, applied_since=now - self._lasting.renewed_every):
+            beat = store.beat(heartbeat, now, applied_since=now - self._lasting.renewed_every)
+            if beat.noted:
                 return
-            before = store.get(heartbeat.namespace, heartbeat.worker_id)
-            self._take(heartbeat, before, rev)
-            if store.keep(before, _heard(heartbeat, rev, now)):
+            self._take(heartbeat, beat.standing, rev)
+            if store.keep(beat.standing, _heard(heartbeat, rev, now)):
                 return
             context.stand_back(round_)
         raise Unavailable("the worker says something else faster than it can be written")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.models import Model
@@ -32,6 +34,14 @@ class WorkerRow(Model):
     ttl = NumberAttribute()
 
 
+class Beat(NamedTuple):
+    """Whether a heartbeat is noted; where it is not, the worker that stands, which was taken at another
+    word: also one that is forgotten, for as long as it is not removed."""
+
+    noted: bool
+    standing: Worker | None = None
+
+
 class WorkerStore:
     """The workers in the catalog's table. One that was not heard for ``memory_seconds`` may be removed."""
 
@@ -40,9 +50,8 @@ class WorkerStore:
         self._table = Table(dynamo, CATALOG, table_name)
         self._memory_seconds = memory_seconds
 
-    def beat(self, heartbeat: Heartbeat, now: Millis, *, applied_since: Millis) -> bool:
-        """Note that a worker was heard which says what it said; False when it says something else, or was not
-        seen to count since then.
+    def beat(self, heartbeat: Heartbeat, now: Millis, *, applied_since: Millis) -> Beat:
+        """Note that a worker was heard, if it says what it said, and that was seen to count since then.
 
         Conditional on the word it was last taken at: a heartbeat that is sent while another one is worked at
         can't make that one's word pass for taken.
@@ -56,16 +65,15 @@ class WorkerStore:
         ]
         same = (WorkerRow.digest == heartbeat.digest) & (WorkerRow.applied_at > applied_since)
         key = _WORKER + heartbeat.worker_id
-        return self._dynamo.write(self._table.update(heartbeat.namespace, key, seen, same)) is None
-
-    def get(self, namespace: str, worker_id: str) -> Worker | None:
-        """A worker, consistently: also one that is forgotten, for as long as it is not removed."""
-        raw = self._table.get(namespace, _WORKER + worker_id, consistent=True)
-        return None if raw is None else _worker(raw)
+        clash = self._dynamo.write(self._table.update(heartbeat.namespace, key, seen, same))
+        if clash is None:
+            return Beat(noted=True)
+        standing = clash.existing[0]
+        return Beat(noted=False, standing=None if standing is None else _worker(standing))
 
     def keep(self, before: Worker | None, after: Worker) -> bool:
-        """Write what a worker was taken at; False when it was taken at another word since ``before`` was
-        read.
+        """Write what a worker was taken at; False when it was taken at another word since it stood as
+        ``before``.
 
         Our own ``rev`` found standing is this very write, its reply lost (I9).
         """
