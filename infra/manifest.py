@@ -21,6 +21,7 @@ from baton.store.schema import (
 )
 from infra.signals import (
     CALLS_ITSELF,
+    PUSHES,
     PUTS_EVENTS,
     RUN_CHANGES,
     SENDS_HINTS,
@@ -214,7 +215,7 @@ FUNCTIONS = (
             _on(LOG, "BatchWriteItem", "GetItem", "PutItem", "Query"),
             _on(CATALOG, "GetItem", "Query"),
         ),
-        signals=(SENDS_HINTS, PUTS_EVENTS),
+        signals=(SENDS_HINTS, PUTS_EVENTS, *PUSHES),
         streams_from=(RUN_CHANGES,),
     ),
     Function(
@@ -227,7 +228,7 @@ FUNCTIONS = (
             _on(LOG, "BatchWriteItem", "GetItem", "PutItem", "Query"),
             _on(CATALOG, "GetItem", "Query"),
         ),
-        signals=(SENDS_HINTS, PUTS_EVENTS, CALLS_ITSELF),
+        signals=(SENDS_HINTS, PUTS_EVENTS, CALLS_ITSELF, *PUSHES),
         schedule=Schedule(every_minutes=1, local_seconds=1.0),
         queue=QueueSource(queue=TIMERS),
     ),

@@ -63,18 +63,33 @@ class QueueSource:
 
 
 class SignalRight(NamedTuple):
-    """What a function may say to others than DynamoDB: an IAM action on a queue, the bus or, as `ITSELF`, the
-    function."""
+    """What a function may say to others than DynamoDB: an IAM action on a queue, the bus, as `ITSELF` the
+    function, or as `TARGETS` whatever runs are pushed to: in a deployment what carries the tag
+    `baton:namespace`, and what it allow-lists."""
 
     action: str
     resource: str
 
 
 ITSELF = "itself"
+TARGETS = "targets"
 
 SENDS_HINTS = SignalRight("sqs:SendMessage", TIMERS.name)
 PUTS_EVENTS = SignalRight("events:PutEvents", BUS)
 CALLS_ITSELF = SignalRight("lambda:InvokeFunction", ITSELF)
+
+PUSHES = tuple(
+    SignalRight(action, TARGETS)
+    for action in (
+        "events:ListTagsForResource",
+        "events:PutEvents",
+        "lambda:InvokeFunction",
+        "lambda:ListTags",
+        "sqs:ListQueueTags",
+        "sqs:SendMessage",
+    )
+)
+"""What it takes to look whether a target may be pushed to, and to push."""
 
 TOLD_BY: Mapping[SignalRight, str] = {
     SENDS_HINTS: "BATON_TIMERS_QUEUE_URL",
@@ -91,7 +106,7 @@ def _image(**attributes: tuple[str, list[Any]]) -> dict[str, Any]:
 
 # `lk` stands on run rows alone, and on each of them; `an` and `xa` come and go.
 ANNOUNCED: Pattern = {"dynamodb": {"NewImage": _image(an=("N", _THERE))}}
-"""Something is owed that nobody has tried to deliver."""
+"""Something is owed that nobody has tried to deliver, or a run waits that nobody has tried to push."""
 
 BORN: Pattern = {"eventName": ["INSERT"], "dynamodb": {"NewImage": _image(lk=("S", _THERE))}}
 """A run's first row."""

@@ -16,6 +16,8 @@ from baton.store.log import PURGE_BATCH
 LARGE = "x" * 1000
 MANY = 10
 """Subscribers, more than a run's row holds."""
+PUSHED_TO = "pushed-to"
+"""What targets are called."""
 
 
 def live(house):
@@ -27,6 +29,7 @@ def live(house):
     missed(house)
     left(house)
     announced(house)
+    pushed(house)
     over(house)
 
 
@@ -255,6 +258,20 @@ def subscribe_all_kinds(house, workflow):
     house.ask("PUT", f"/v1/workflows/{workflow}-digest", {"subscribes": subscribes, "batch": batch})
     for number in range(MANY):
         register(house, f"{workflow}-{number}", f"run.completed:{workflow}")
+
+
+def pushed(house):
+    """Runs whose targets are told of them, by the stream and by the sweep."""
+    targets = {
+        "lambda": f"arn:aws:lambda:eu-central-1:123456789012:function:{PUSHED_TO}",
+        "sqs": f"arn:aws:sqs:eu-central-1:123456789012:{PUSHED_TO}",
+        "eventbridge": f"arn:aws:events:eu-central-1:123456789012:event-bus/{PUSHED_TO}",
+    }
+    for kind, arn in targets.items():
+        house.ask("PUT", f"/v1/workflows/by-{kind}", {"target": {"kind": kind, "arn": arn}})
+        house.ask("POST", "/v1/runs", {"workflow": f"by-{kind}"})
+    house.publish()
+    house.tick("sweep", 300)
 
 
 def over(house):

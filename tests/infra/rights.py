@@ -4,6 +4,7 @@ every way that reads or writes."""
 import json
 from collections import defaultdict
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ import botocore.session
 
 from baton import bootstrap
 from baton.domain.catalog import Snapshot
+from baton.domain.targets import TAG
 from baton.outbound.clients import LazyClient
 from infra.local.events import HttpRequest, answer_of, event_of
 from infra.local.functions import Functions
@@ -23,13 +25,22 @@ from infra.local.routing import Router
 from infra.local.settings import local_settings, table_names
 from infra.local.tables import create
 from infra.manifest import FUNCTIONS, Function, function
-from infra.signals import CALLS_ITSELF, PUTS_EVENTS, RUN_CHANGES, SENDS_HINTS
-from tests.infra.lives import live
+from infra.signals import CALLS_ITSELF, PUSHES, PUTS_EVENTS, RUN_CHANGES, SENDS_HINTS
+from tests.infra.lives import PUSHED_TO, live
 from tests.unit.manual_clock import ManualClock
 
 NAMESPACE = "default"
 EVERYONE = {"namespace": "*", "role": "admin", "token_id": "test"}
 SAID_BY = {"SendMessage": SENDS_HINTS, "PutEvents": PUTS_EVENTS}
+TO_TARGETS = {right.action.partition(":")[2]: right for right in PUSHES}
+TO_TARGETS["Invoke"] = TO_TARGETS["InvokeFunction"]
+TAGGED = {
+    "ListTags": {"Tags": {TAG: NAMESPACE}},
+    "ListQueueTags": {"Tags": {TAG: NAMESPACE}},
+    "ListTagsForResource": {"Tags": [{"Key": TAG, "Value": NAMESPACE}]},
+    "PutEvents": {"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]},
+}
+"""What targets answer; the laptop has no functions to call, and no tags of buses."""
 
 
 def used_rights():
@@ -67,6 +78,7 @@ class Recorder:
         """The client that ``lazy`` makes, listened to."""
         client = client_of(lazy._service, lazy._region, lazy._endpoint_url)
         client.meta.events.register("provide-client-params.*", self._note_said)
+        client.meta.events.register("before-call.*", self._answer)
         return client
 
     def later(self, function_event):
@@ -130,8 +142,13 @@ class Recorder:
         for table, index, action in _needs(model.name, params):
             self.used[self._caller].add((self._names[table], index, action))
 
-    def _note_said(self, model, **_):
-        self.said[self._caller].add(SAID_BY[model.name])
+    def _note_said(self, params, model, **_):
+        self._to_target = PUSHED_TO in str(params)
+        self.said[self._caller].add((TO_TARGETS if self._to_target else SAID_BY)[model.name])
+
+    def _answer(self, model, **_):
+        """The answer of a target; None: moto's."""
+        return (SimpleNamespace(status_code=200), TAGGED.get(model.name, {})) if self._to_target else None
 
 
 def _needs(operation, params):
