@@ -8,13 +8,16 @@ import msgspec
 
 from baton.domain.controlling import Cancel
 from baton.domain.events import Post, Posted
+from baton.domain.leasing import Claim, Release, Renew
 from baton.domain.log import Entry, Producer, Tail, entry
 from baton.domain.payload import canonical, digest
+from baton.domain.run import Run
 from baton.domain.settling import Finish, Outcome
 from baton.domain.starting import Start
 from baton.domain.states import Mode, State
 from baton.domain.waiting import Suspend
 from baton.services.appends import Append, Appended
+from baton.services.claims import Wanted
 from baton.services.control import Resumed
 from baton.services.details import RunDetail
 from baton.services.finishes import Finished
@@ -116,6 +119,32 @@ def cancel(
 
 def resume(container: Container, run_id: str, *, key: str | None = None, force: bool = False) -> Resumed:
     return container.runtime.control.resume(NAMESPACE, run_id, force=force, key=key)
+
+
+def claim(
+    container: Container, worker: str = "w1", *, key: str | None = None, most: int = 1, wait: float = 0
+) -> list[RunDetail]:
+    """Claim what waits of the workflow, for a minute."""
+    command = Claim(worker_id=worker, lease_seconds=60, key=key, body=f"{worker} {most}")
+    wanted = Wanted(namespace=NAMESPACE, workflows=(WORKFLOW,), claim=command, most=most, wait_seconds=wait)
+    return container.runtime.claims.claim(wanted)
+
+
+def claim_one(container: Container, run_id: str, worker: str = "w1", *, key: str | None = None) -> RunDetail:
+    command = Claim(worker_id=worker, lease_seconds=60, key=key, body=worker)
+    return container.runtime.claims.claim_one(NAMESPACE, run_id, command)
+
+
+def renew(container: Container, run_id: str, worker: str = "w1", *, attempt: int = 1) -> Run:
+    command = Renew(worker_id=worker, attempt=attempt)
+    return container.runtime.leases.renew(NAMESPACE, run_id, command)
+
+
+def release(
+    container: Container, run_id: str, worker: str = "w1", *, attempt: int = 1, **how: Any
+) -> RunDetail:
+    command = Release(worker_id=worker, attempt=attempt, **how)
+    return container.runtime.leases.release(NAMESPACE, run_id, command)
 
 
 def suspend(

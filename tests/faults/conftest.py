@@ -12,6 +12,11 @@ from tests.faults.world import House, World, moto_house
 
 LONG = frozenset(
     {
+        "claim for the second time",
+        "claim for the third time, large input",
+        "claim three",
+        "claim two with a key",
+        "claim two with a key for the second time",
         "heal for the last time",
         "heal page by page",
         "heal what an earlier attempt did not know of",

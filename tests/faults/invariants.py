@@ -26,7 +26,7 @@ from baton.store import runs as run_rows
 from baton.store.apart import SETTLEMENT, apart_of
 from baton.store.log import LogItem, _item
 from baton.store.rows import PURGE, ROW, Purge, RunsItem, purge_of
-from tests.faults import awaiting, handed, windows
+from tests.faults import awaiting, handed, held, windows
 from tests.faults.world import Container, World
 
 Life = tuple[str, str]
@@ -86,6 +86,7 @@ def check(world: World, *, as_read: bool = False) -> Facts:
     for run_id, run in found.runs.items():
         check_log(found.logs.get((run_id, run.birth), []), first=0 if run.input_in_log else 1)
         check_settled_once(run, found.logs.get((run_id, run.birth), []))
+        held.check_held(run, found.raw[run_id], found)
         check_due(run, found.raw[run_id], found.logs.get((run_id, run.birth), []), world)
         check_marked(run, [each for each in found.apart[run_id] if each.birth == run.birth], found)
     check_lives(found)
@@ -117,6 +118,8 @@ def check_log(items: Sequence[LogItem], *, first: int) -> None:
             closed, suspended = True, False
         elif said == "cancel":
             cancel = True
+        elif said == "claimed":
+            attempt = msgspec.json.decode(entries[0].data)["attempt"]
         elif said == "suspended":
             suspended = "woken" not in {entry.type for entry in entries}
         elif said == "woken":
@@ -124,7 +127,8 @@ def check_log(items: Sequence[LogItem], *, first: int) -> None:
         if said == "start":
             cancel = "cancel" in {entry.type for entry in entries}  # it goes on from one told to stop
         else:
-            assert len(entries) == 1 or not {"end", "resumed", "cancel"} & {entry.type for entry in entries}
+            alone = {"end", "resumed", "cancel", "claimed"}
+            assert len(entries) == 1 or not alone & {entry.type for entry in entries}
         header = item.header
         marks = (header.attempt, header.closed, header.cancel, header.suspended)
         assert marks == (attempt, closed, cancel, suspended), f"{said}: {header}"
@@ -138,13 +142,16 @@ def check_log(items: Sequence[LogItem], *, first: int) -> None:
 
 
 def check_settled_once(run: Run, items: Sequence[LogItem]) -> None:
-    """I1: as many ends as attempts were settled, and the newest says what the row says."""
+    """I1: as many ends as attempts were settled: those that a resume followed, and the last if it is over,
+    which says what the row says. What is claimed anew begins an attempt with no end before it."""
     ends: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+    settled = {run.attempt} if run.state.terminal else set()
     for item in items:
         for index, entry in enumerate(unpack(item.body)):
             if entry.type == "end":
                 ends[item.header.attempt].append((item.slot + index, msgspec.json.decode(entry.data)))
-    settled = range(1, run.attempt + run.state.terminal)
+            elif entry.type == "resumed":
+                settled.add(item.header.attempt - 1)
     assert {attempt: len(said) for attempt, said in ends.items()} == dict.fromkeys(settled, 1), (run, ends)
     assert (run.ending is not None) == run.state.terminal
     if run.ending is not None:
@@ -167,7 +174,9 @@ def check_due(run: Run, raw: dict[str, Any], items: Sequence[LogItem], world: Wo
         assert (run.due_at is not None) == run.settlement.holding, f"kept and never looked at, or due: {run}"
         return
     heard = max([run.started_at or run.created_at] + [item.ts for item in items])
-    needs = [run.watched_until(heard)]
+    if run.lease is not None:
+        heard = max(heard, run.lease.heard_at)
+    needs = [run.watched_until(heard), held.expiry(run, world.settings.skew_seconds)]
     if run.cancel is not None:
         needs.append(run.cancel.at + round(world.settings.cancel_grace_seconds * 1000))
     if to_push(run):

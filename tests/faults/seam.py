@@ -6,7 +6,7 @@ It sits between pynamodb's connection and botocore's client, so that no code of 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -97,7 +97,7 @@ class Wire:
 class Seam:
     """Every call of one container, in the order it makes them.
 
-    Calls that the product makes together are made one after the other, so that they can be counted;
+    Calls that the product makes together are made one after the other, so that they can be counted; of two
     `swapped` turns the two round.
     """
 
@@ -116,6 +116,7 @@ class Seam:
         dynamo: Any = runtime.dynamo
         dynamo.together = self._together
         dynamo.begin = _begin
+        dynamo.each = _each
 
     def _call(self, operation: str, request: dict[str, Any]) -> Answer:
         call = Call(operation, request)
@@ -149,6 +150,20 @@ def _begin(call: Callable[[], A]) -> Future[A]:
     except Exception as trouble:  # noqa: BLE001 - it is whoever asks for the result that is told
         begun.set_exception(trouble)
     return begun
+
+
+def _each(calls: Sequence[Callable[[], A]]) -> list[A]:
+    # As the real one does: the first error is told when all are done. A death is told at once.
+    done: list[A] = []
+    troubles: list[Exception] = []
+    for call in calls:
+        try:
+            done.append(call())
+        except Exception as trouble:  # noqa: BLE001 - whatever it is
+            troubles.append(trouble)
+    if troubles:
+        raise troubles[0]
+    return done
 
 
 def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:

@@ -8,6 +8,7 @@ from tests.faults.crash import Scenario
 from tests.faults.scenarios import (
     announcing,
     appending,
+    claiming,
     coalescing,
     controlling,
     handing,
@@ -40,5 +41,6 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **posting.SCENARIOS,
     **coalescing.SCENARIOS,
     **registering.SCENARIOS,
+    **claiming.SCENARIOS,
     **announcing.SCENARIOS,
 }
