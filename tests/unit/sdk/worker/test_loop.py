@@ -47,7 +47,7 @@ class AtWork:
 
     def __init__(self, worker) -> None:
         self.worker = worker
-        self.raised = None
+        self.raised: Exception | None = None
         self._thread = threading.Thread(target=self._run)
 
     def _run(self):
@@ -114,6 +114,7 @@ def test_told_to_stop_it_claims_no_more_and_lets_functions_end(hire, baton, gate
     with AtWork(worker) as work:
         gate.wait_for(1)
         worker.stop()
+        assert worker._loop._stopping.wait(GUARD_SECONDS)
         baton.start("r2")
         gate.open.set()
         work.ended()

@@ -54,7 +54,12 @@ class Execution:
         self._context: Context | None = None
         self._writer: Writer | None = None
         self._interrupt: KeyboardInterrupt | None = None
-        self._standing = Standing(terms.clock, held_until(since, terms.lease_seconds), self._when_lost)
+        self._standing = Standing(
+            terms.clock,
+            held_until(since, terms.lease_seconds),
+            report=self._report_loss,
+            stop=self._stop_writing,
+        )
         if run.cancel_requested is not None:
             self._standing.cancel(run.cancel_requested)
         self._keeper = Keeper(
@@ -93,8 +98,7 @@ class Execution:
             return False
         if self._context is not None:
             self._context.end()
-        if self._writer is not None:
-            self._writer.abort()
+        self._stop_writing()
         self._report(self._told(_ABANDONED))
         self._keeper.stop()
         return True
@@ -174,13 +178,15 @@ class Execution:
         if isinstance(error, Conflict | NotFound):
             self._standing.lose(f"its log is closed to us: {error}")
 
-    def _when_lost(self, reason: str) -> None:
+    def _report_loss(self, reason: str) -> None:
         self._terms.logger.warning(
             "run %s: attempt %d is lost, what it does counts no more: %s",
             self.run.id,
             self.run.attempt,
             reason,
         )
+
+    def _stop_writing(self) -> None:
         if self._writer is not None:
             self._writer.abort()
 

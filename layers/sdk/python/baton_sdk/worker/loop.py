@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
@@ -195,12 +195,21 @@ class Loop:
             execution.drain()
         if self._ended_within(GRACE_SECONDS):
             return
+        if not self._hurried:
+            # A claim that still waits would get the very runs that are given back now.
+            self._joined([self._claimer], CLAIM_WAIT_SECONDS)
         left = [threading.Thread(target=each.abandon, daemon=True) for each in self._performing()]
         for thread in left:
             thread.start()
-        until = self._terms.clock.monotonic() + GIVING_BACK_SECONDS
-        for thread in left:
-            thread.join(max(0.0, until - self._terms.clock.monotonic()))
+        # Where it got them all the same, or others, it gives them back in turn.
+        self._joined([*left, self._claimer], CLAIM_WAIT_SECONDS + GIVING_BACK_SECONDS)
+
+    def _joined(self, threads: Sequence[threading.Thread], seconds: float) -> None:
+        """Wait for their ends, but no longer than that."""
+        until = self._terms.clock.monotonic() + seconds
+        for thread in threads:
+            if thread.is_alive():
+                thread.join(max(0.0, until - self._terms.clock.monotonic()))
 
     def _performing(self) -> list[Execution]:
         with self._changed:

@@ -17,13 +17,17 @@ T = TypeVar("T")
 
 
 class Standing:
-    """Threads may share it. ``when_lost`` is called once, with the reason, by whoever notices first that the
-    run is not ours any more; by time it is noticed by everyone who looks, also when a request hangs."""
+    """Threads may share it. Whoever notices first that the run is not ours any more calls, once, ``report``
+    with the reason, before anybody else knows, and ``stop`` after. By time it is noticed by everyone who
+    looks, also when a request hangs."""
 
-    def __init__(self, clock: Clock, held_until: float, when_lost: Callable[[str], None]) -> None:
+    def __init__(
+        self, clock: Clock, held_until: float, *, report: Callable[[str], None], stop: Callable[[], None]
+    ) -> None:
         self._clock = clock
         self._held_until = held_until
-        self._when_lost = when_lost
+        self._report = report
+        self._stop = stop
         self._lock = threading.Lock()
         self._lost: str | None = None
         self._over = False
@@ -63,9 +67,10 @@ class Standing:
         with self._lock:
             if self._lost is not None or self._over:
                 return
+            self._report(reason)
             self._lost = reason
         self.stirred.set()
-        self._when_lost(reason)
+        self._stop()
 
     def cancel(self, request: CancelRequest) -> None:
         """Somebody wants the run to stop."""
