@@ -1,0 +1,1 @@
+"""What is deployed, built: one folder for each function and layer."""
