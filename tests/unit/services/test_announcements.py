@@ -107,6 +107,12 @@ def test_a_heartbeat_that_says_the_same_is_one_write_and_changes_no_catalog(hous
     assert healed(house) == []
 
 
+def test_what_is_announced_here_is_seen_here_at_once(runtime: Runtime):
+    runtime.catalog.snapshot(NS)
+    hear(runtime, served("report", BUILT))
+    assert runtime.catalog.snapshot(NS).subscribers_of(BUILT) == ("report",)
+
+
 def test_workers_are_not_read_with_the_catalog(house: House, runtime: Runtime):
     hear(house, served("report"))
     house.client.put_item(
