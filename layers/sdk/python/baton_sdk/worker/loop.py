@@ -188,7 +188,9 @@ class Loop:
             self._changed.notify_all()
         performing = len(self._performing())
         if performing:
-            self._terms.logger.info("stopping: %d runs have %g s to end", performing, self._drain_seconds)
+            self._terms.logger.info(
+                "stopping; under way: %d, with %g s to end", performing, self._drain_seconds
+            )
         if self._ended_within(self._drain_seconds):
             return
         for execution in self._performing():
