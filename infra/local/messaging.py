@@ -50,6 +50,8 @@ def messaging(settings: Settings) -> tuple[Settings, dict[str, QueueAt]]:
     queues: dict[str, QueueAt] = {}
     if "sqs" not in real_services(settings):
         queues = _made(settings)
+        _stay_here("SQS", "sqs", settings.region)
+    _stay_here("LAMBDA", "lambda", settings.region)
     if settings.timers_queue_url:
         queues[TIMERS.name] = _named(settings.timers_queue_url, settings.region)
     if not settings.events_bus:
@@ -99,6 +101,13 @@ def _attributes(queue: Queue) -> dict[str, str]:
 def _named(url: str, region: str) -> QueueAt:
     parts = urlsplit(url)
     return QueueAt(client_of("sqs", region, f"{parts.scheme}://{parts.netloc}"), url, far=True)
+
+
+def _stay_here(name: str, service: str, region: str) -> None:
+    """Have the functions' own clients of a service, but where the environment says otherwise, ask moto: what
+    it says of every service is where DynamoDB is."""
+    if "AWS_ENDPOINT_URL" in os.environ:
+        os.environ.setdefault(f"AWS_ENDPOINT_URL_{name}", _home(service, region))
 
 
 def _bus(settings: Settings) -> str:

@@ -17,24 +17,34 @@ PATIENCE_SECONDS = 5.0
 """How long a stop then waits for what can't be woken: a client that stalls, a DynamoDB that is not there."""
 
 
-class Server:
-    """Listens from its making on, answers from ``start`` on. Signals stay with whoever made it.
+class Listener:
+    """An address that is taken from the making on; ``port`` 0: any free one. Raises OSError when it is taken
+    already."""
 
-    Raises OSError when the address is taken.
-    """
-
-    def __init__(self, app: Any, in_flight: InFlight, *, host: str, port: int) -> None:
-        self._in_flight = in_flight
+    def __init__(self, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host, port), family=family)
+        self.socket = socket.create_server((host, port), family=family)
         # What is accepted inherits it. asyncio does not take such a socket for one of TCP and leaves it out:
         # a body would wait 40 ms for the acknowledgement of its head.
-        self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        address, taken = self._listener.getsockname()[:2]
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        address, taken = self.socket.getsockname()[:2]
         self.url = f"http://[{address}]:{taken}" if ":" in address else f"http://{address}:{taken}"
+
+    def close(self) -> None:
+        """Give it up; more than once is no harm."""
+        self.socket.close()
+
+
+class Server:
+    """Answers at a listener's address from ``start`` on. Signals stay with whoever made it."""
+
+    def __init__(self, app: Any, in_flight: InFlight, listener: Listener) -> None:
+        self._in_flight = in_flight
+        self._listener = listener
+        self.url = listener.url
         self._uvicorn = _Uvicorn(app)
         self._thread = threading.Thread(
-            target=self._uvicorn.run, kwargs={"sockets": [self._listener]}, name="gateway", daemon=True
+            target=self._uvicorn.run, kwargs={"sockets": [listener.socket]}, name="gateway", daemon=True
         )
 
     def start(self) -> None:

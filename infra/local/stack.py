@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
 
 from baton import bootstrap
 from baton.bootstrap import Runtime
@@ -25,7 +27,7 @@ from infra.local.messaging import QueueAt, messaging, real_services
 from infra.local.onward import LocalOnward
 from infra.local.routing import Router
 from infra.local.scheduler import Scheduler
-from infra.local.server import PATIENCE_SECONDS, Server
+from infra.local.server import PATIENCE_SECONDS, Listener, Server
 from infra.local.settings import table_names
 from infra.local.tables import create
 from infra.manifest import FUNCTIONS, Function
@@ -70,7 +72,11 @@ class Stack:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="function")
         self._onward = LocalOnward()
         with ExitStack() as held:
-            self.runtime, queues = held.enter_context(_services(options.settings, clock, self._onward))
+            listener = held.enter_context(closing(Listener(options.host, options.port)))
+            settings = options.settings
+            if settings.public_url is None:
+                settings = replace(settings, public_url=listener.url)
+            self.runtime, queues = held.enter_context(_services(settings, clock, self._onward))
             loaded = Functions(options.functions, self.runtime, options.folder)
             functions = options.around(loaded, self.runtime)
             self._onward.bind(functions.call)
@@ -79,7 +85,7 @@ class Stack:
             )
             called = options.functions if options.signals else ()
             self._carriers = Carriers(called, self.runtime, queues, call=functions.call)
-            self._server = Server(gateway, in_flight, host=options.host, port=options.port)
+            self._server = Server(gateway, in_flight, listener)
             self._held = held.pop_all()
         scheduled = options.functions if options.schedules else ()
         self._scheduler = Scheduler(scheduled, functions.call, clock=clock, region=options.settings.region)

@@ -9,7 +9,7 @@ from infra.local.clock import InterruptibleClock
 from infra.local.gateway import Gateway
 from infra.local.inflight import InFlight
 from infra.local.routing import Router
-from infra.local.server import Server
+from infra.local.server import Listener, Server
 from infra.manifest import FUNCTIONS
 
 
@@ -41,7 +41,7 @@ class Served:
             threads=self.threads,
             in_flight=self.in_flight,
         )
-        self.server = Server(gateway, self.in_flight, host="127.0.0.1", port=0)
+        self.server = Server(gateway, self.in_flight, Listener("127.0.0.1", 0))
         self.server.start()
         self.client = httpx.Client(base_url=self.server.url, timeout=10)
 

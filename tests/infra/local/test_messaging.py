@@ -1,6 +1,8 @@
 """A stack has the manifest's queues and bus in its own process, but for what its settings name elsewhere."""
 
 import json
+import os
+from unittest.mock import patch
 
 import pytest
 
@@ -86,13 +88,19 @@ def test_where_sqs_is_awss_own_there_is_no_queue_to_park_on():
     assert set(messaging(settings(timers_queue_url=AT_AWS))[1]) == {TIMERS.name}
 
 
-def test_an_endpoint_that_is_dynamodbs_leads_no_event_astray(monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:8000")
-    monkeypatch.delenv("AWS_ENDPOINT_URL_EVENTBRIDGE", raising=False)
-    messaging(settings())
-    client = LazyClient("events", region=settings().region)()
-    assert client.meta.endpoint_url.startswith("https://events.")
-    monkeypatch.delenv("AWS_ENDPOINT_URL_EVENTBRIDGE")
+@pytest.mark.parametrize("service", ["events", "sqs", "lambda"])
+def test_an_endpoint_that_is_dynamodbs_leads_nothing_else_astray(service):
+    with patch.dict(os.environ, {"AWS_ENDPOINT_URL": "http://localhost:8000"}):
+        messaging(settings())
+        client = LazyClient(service, region=settings().region)()
+    assert client.meta.endpoint_url.startswith(f"https://{service}.")
+
+
+def test_queues_that_the_environment_has_elsewhere_are_pushed_to_there():
+    elsewhere = {"AWS_ENDPOINT_URL": "http://localhost:8000", "AWS_ENDPOINT_URL_SQS": "http://localhost:9324"}
+    with patch.dict(os.environ, elsewhere):
+        messaging(settings())
+        assert LazyClient("sqs", region=settings().region)().meta.endpoint_url == "http://localhost:9324"
 
 
 def test_what_is_parked_says_where_the_record_stands_in_lambdas_words():

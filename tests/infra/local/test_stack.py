@@ -29,6 +29,13 @@ def test_once_stopped_it_answers_no_more():
         httpx.get(f"{stack.url}/v1/health")
 
 
+def test_targets_are_told_where_it_serves_unless_a_setting_says_otherwise():
+    with running_stack(schedules=False, signals=False) as stack:
+        assert stack.runtime.settings.public_url == stack.url
+    with running_stack(schedules=False, signals=False, public_url="https://baton.example") as stack:
+        assert stack.runtime.settings.public_url == "https://baton.example"
+
+
 def test_settings_are_the_laptops_then_the_environments_then_those_given(monkeypatch):
     monkeypatch.delenv("BATON_POLL_SECONDS", raising=False)
     assert local_settings().poll_seconds == 0.05
