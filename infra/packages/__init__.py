@@ -1,1 +1,1 @@
-"""What is deployed, built: one folder for each function and layer."""
+"""Builds what is deployed, without Docker: each function's folder, the layer of core, the layer of what it needs."""

@@ -1,18 +1,23 @@
-"""Where what is deployed is built: the folders that the deployment makes its assets of."""
+"""Where what was built lies: the deployment takes its assets from here."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-DIST = Path(__file__).parents[2] / "dist"
-"""The checkout's `dist/`; nothing of it is kept in the repository."""
+CHECKOUT = Path(__file__).parents[2]
+DIST = CHECKOUT / "dist"
+
+LAYERS = ("deps", "core")
+"""In the order of their sizes, and of how seldom they change."""
 
 
 def function_dir(name: str, dist: Path = DIST) -> Path:
-    """The package of a function: what Lambda unpacks into `/var/task`."""
+    """The asset of a function: what Lambda unpacks to `/var/task`."""
     return dist / "functions" / name
 
 
 def layer_dir(name: str, dist: Path = DIST) -> Path:
-    """A layer, `core` or `deps`: what Lambda unpacks into `/opt`, so it has `python/` inside."""
+    """The asset of a layer: what Lambda unpacks to `/opt`, its modules in `python/`. Raises LookupError."""
+    if name not in LAYERS:
+        raise LookupError(f"no layer is called {name!r}")
     return dist / "layers" / name
