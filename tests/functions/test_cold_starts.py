@@ -20,8 +20,9 @@ from tests.unit.house import House
 
 HOT = ("start", "append", "finish")
 COLD = re.compile(
-    r"baton\.(services|domain|store)\.(announcing|choosing|coalescing|delivering|endings|events|expressions"
-    r"|heal|interpreter|publishing|rehears\w+|republish|stats|sweep\w*|waits|windows|workflows)"
+    r"baton\.(services|domain|store|outbound)\."
+    r"(announcing|choosing|coalescing|delivering|endings|events|expressions|heal|interpreter|permitting"
+    r"|publishing|pushing|rehears\w+|republish|stats|sweep\w*|targets|waits|windows|workflows)"
 )
 """What only publishers and the schedule need."""
 KNOWN = {"baton.domain.events", "baton.store.events"}
