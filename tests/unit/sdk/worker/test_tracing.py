@@ -110,6 +110,39 @@ def test_a_function_that_is_suspended_or_told_to_stop_has_not_failed(unwinding, 
     assert span.end_time is not None
 
 
+def test_a_worker_has_a_span_for_each_attempt_and_each_step_that_it_performs(spans, worker, baton):
+    @worker.workflow("report")
+    def report(ctx):
+        ctx.step("count", int)
+        if ctx.attempt == 1:
+            raise KeyboardInterrupt
+        ctx.step("build", int)
+
+    baton.start("r1", traceparent=RUN.traceparent)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run_once()
+    assert worker.run_once() == 1
+    count, first, build, second = spans()
+    assert [span.name for span in spans()] == ["step count", "attempt report", "step build", "attempt report"]
+    assert [span.attributes["baton.attempt"] for span in (first, second)] == [1, 2]
+    assert count.parent.span_id == first.context.span_id
+    assert build.parent.span_id == second.context.span_id
+    assert {span.status.status_code for span in spans()} == {StatusCode.UNSET}
+    assert first.links[0].context.trace_id == second.links[0].context.trace_id == int(TRACE_ID, 16)
+
+
+def test_a_run_that_failed_has_a_span_that_says_so(spans, worker, baton):
+    @worker.workflow("report")
+    def report(ctx):
+        ctx.step("count", int, "no number")
+
+    baton.start("r1")
+    worker.run_once()
+    step, attempt = spans()
+    assert step.status.status_code is attempt.status.status_code is StatusCode.ERROR
+    assert attempt.status.description.startswith("ValueError: invalid literal")
+
+
 def test_without_opentelemetry_nothing_is_traced_and_nothing_fails(spans, monkeypatch):
     monkeypatch.delitem(sys.modules, "baton_sdk.worker.spans")
     for name in [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]:

@@ -134,11 +134,7 @@ class Context:
         with self._call(journal.STEP, name) as call:
             if call.record is not None:
                 return call.record.data.get("result")
-            from baton_sdk.worker.tracing import (
-                step_span,
-            )  # OpenTelemetry, if it is there, is not for clients
-
-            with step_span(name, call.position):
+            with _span(name, call.position):
                 result = self._tried(lambda: fn(*args, **kwargs), retries)
             return call.keep(result=result)["result"]
 
