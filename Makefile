@@ -96,6 +96,7 @@ lock: $(LOCK)/.stamp ## write all requirements.txt anew from pyproject.toml (UPG
 	$(COMPILE) --extra core --extra sdk --extra local --extra test -c infra/local/requirements.txt \
 		-o tests/requirements.txt
 	$(COMPILE) --extra core --extra aws -c tests/requirements.txt -o infra/aws/requirements.txt
+	$(COMPILE) --extra runtime -c tests/requirements.txt -o tests/infra/packages/requirements.txt
 	$(COMPILE) --extra lock -o tests/gate/requirements.txt
 
 clean: ## remove environments, caches and what was built

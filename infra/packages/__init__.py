@@ -1,1 +1,1 @@
-"""Builds what is deployed, without Docker: each function's folder, the layer of core, the layer of what it needs."""
+"""Builds what is deployed, without Docker: the functions' folders and the two layers that they share."""
