@@ -23,7 +23,7 @@ def workflow_json(name="report", **over):
     workflow = {
         "name": name, "namespace": "default", "description": None, "target": None, "subscribes": [],
         "batch": None, "backoff": None, "inactivity_timeout_seconds": None, "max_attempts": None,
-        "retention_seconds": None, "created_at": NOW, "updated_at": NOW,
+        "retention_seconds": None, "announced": False, "created_at": NOW, "updated_at": NOW,
     }  # fmt: skip
     return workflow | over
 

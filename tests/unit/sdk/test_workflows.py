@@ -17,6 +17,7 @@ REPORT = workflow_json(
     batch={"mode": "batch", "window_seconds": 2.5, "key": None, "max_size": 100, "max_wait_seconds": 25.0},
     backoff={"base_seconds": 0, "max_seconds": 300},
     max_attempts=2,
+    announced=True,
     later_field=1,
 )
 
@@ -28,7 +29,7 @@ def test_a_workflow_has_every_field_of_the_contract():
     assert workflow.target == Target(kind="lambda", arn="arn:aws:lambda:x")
     assert workflow.batch == Batch(mode="batch", window_seconds=2.5, max_size=100, max_wait_seconds=25.0)
     assert workflow.backoff == Backoff(base_seconds=0, max_seconds=300)
-    assert (workflow.max_attempts, workflow.raw["later_field"]) == (2, 1)
+    assert (workflow.max_attempts, workflow.announced, workflow.raw["later_field"]) == (2, True, 1)
 
 
 def test_a_registration_sends_what_was_given_and_nothing_else(connect):

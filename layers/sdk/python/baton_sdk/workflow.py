@@ -59,7 +59,8 @@ class Backoff(Wish):
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """A registered workflow. ``raw`` is the JSON object as it came."""
+    """A workflow. ``announced``: workers serve it, or did of late; where it is registered without a target or
+    subscriptions, theirs count. ``raw`` is the JSON object as it came."""
 
     name: str
     description: str | None
@@ -70,6 +71,7 @@ class Workflow:
     inactivity_timeout_seconds: float | None
     max_attempts: int | None
     retention_seconds: float | None
+    announced: bool
     created_at: datetime | None
     updated_at: datetime | None
     raw: Mapping[str, Any] = field(repr=False, compare=False)
@@ -86,6 +88,7 @@ class Workflow:
                 subscribes=tuple(_subscription(entry) for entry in data.get("subscribes") or ()),
                 batch=_batch(data.get("batch")),
                 backoff=_backoff(data.get("backoff")),
+                announced=bool(data.get("announced")),
                 created_at=moment(data.get("created_at")),
                 updated_at=moment(data.get("updated_at")),
                 raw=data,

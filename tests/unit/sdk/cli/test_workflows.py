@@ -283,6 +283,7 @@ REPORT = workflow_json(
     subscribes=[{"event": "run.completed:build"}, {"event": "order"}, {"event": "order", "where": "x"}],
     batch={"mode": "batch", "window_seconds": 60, "key": "payload.id"},
     backoff={"base_seconds": 0.5, "max_seconds": 30},
+    announced=True,
 )
 
 
@@ -302,6 +303,7 @@ def test_a_workflow_is_shown_with_its_links(run):
         "starts_on_settle": [link_json("mail", "run.failed:report", announced=True)],
     }
     shown = run("workflows", "show", "report", answer=detail, terminal=True).stdout
+    assert ["announced", "by", "a", "worker"] in [line.split() for line in shown.splitlines()]
     for said in (
         "sqs arn:q", "batch by payload.id, window 60 s", "run.completed:build", "run.output.ok", "mail",
         "run.failed:report", "by a worker", "from 0.5 s to 30 s",

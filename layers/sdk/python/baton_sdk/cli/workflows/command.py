@@ -23,7 +23,7 @@ WorkflowArgument = Annotated[str, typer.Argument(metavar="WORKFLOW", help="The w
 
 
 def list_workflows(session: Session) -> None:
-    """List the registered workflows and what each is started by.
+    """List the workflows that are registered or announced by workers, and what each is started by.
 
     \b
     Example:
@@ -78,6 +78,7 @@ def _show(out: Output, detail: WorkflowDetail) -> None:
             ("max attempts", workflow.max_attempts),
             ("backoff", _backoff(workflow.backoff)),
             ("retention", seconds(workflow.retention_seconds)),
+            ("announced", "by a worker" if workflow.announced else None),
             ("created", when(workflow.created_at)),
             ("updated", when(workflow.updated_at)),
         )
