@@ -10,6 +10,7 @@ import pytest
 from baton_sdk import TerminalError
 from baton_sdk.worker import outcome
 from baton_sdk.worker.endings import Ending
+from baton_sdk.worker.execution import Execution
 from baton_sdk.worker.report import ATTRIBUTE
 
 
@@ -63,7 +64,7 @@ def test_what_went_wrong_is_a_warning_with_its_reason(error, level, word, worker
 
 
 def test_what_is_given_back_in_spite_of_its_function_is_told_once(worker, baton, said):
-    executions = []
+    executions: list[Execution] = []
 
     @worker.workflow("report")
     def report(ctx):
