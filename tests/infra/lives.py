@@ -29,6 +29,7 @@ def live(house):
     missed(house)
     left(house)
     announced(house)
+    claimed(house)
     pushed(house)
     over(house)
 
@@ -249,6 +250,31 @@ def announced(house):
     house.ask("POST", "/v1/runs", {"workflow": "announced"})
     settled(house, "for-announced")
     house.publish()
+
+
+def claimed(house):
+    """Runs that workers claim, by request or by name, hold for longer, give back, fail with, and lose."""
+    register(house, "after-claimed", "run.failed:claimed")
+    for number in range(3):
+        wish = {"workflow": "claimed", "run_id": f"claimed-{number}", "mode": "queued", "max_attempts": 2}
+        house.ask("POST", "/v1/runs", {**wish, "input": LARGE if number else None})
+    wish = {"worker_id": "w1", "workflows": ["claimed"], "lease_seconds": 60}
+    for _ in range(2):
+        house.ask("POST", "/v1/claims", {**wish, "max": 2}, idempotency_key="claims")
+    house.ask("POST", "/v1/claims", wish)
+    for number in range(3):
+        run, holder = f"/v1/runs/claimed-{number}", {"worker_id": "w1", "attempt": 1}
+        house.ask("POST", f"{run}/renew", holder)
+        house.ask("POST", f"{run}/release", {**holder, "error": {"message": LARGE}, "delay_seconds": 0})
+        house.ask("POST", f"{run}/claim", {"worker_id": "w2"}, idempotency_key=f"claim-{number}")
+        house.ask("POST", f"{run}/release", {"worker_id": "w2", "attempt": 2, "error": {"message": LARGE}})
+    house.publish()
+    house.ask("POST", "/v1/runs", {"workflow": "claimed", "run_id": "lost", "mode": "queued"})
+    house.ask("POST", "/v1/claims", wish)
+    house.tick("sweep", 120)
+    house.ask("POST", "/v1/claims", wish)
+    house.ask("POST", "/v1/runs/lost/cancel", {"reason": "enough"})
+    house.ask("POST", "/v1/runs/lost/release", {"worker_id": "w1", "attempt": 2})
 
 
 def subscribe_all_kinds(house, workflow):
