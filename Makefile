@@ -41,15 +41,18 @@ bench: $(VENV)/.stamp-test dynamodb-local ## measure units, round trips, CPU, im
 
 ##@ Build
 
-.PHONY: test proof synth
+.PHONY: test proof packages synth
 test: $(VENV)/.stamp-test ## the fast tests: no Java, no Node, no network
 	$(PYTEST) -m "$(FAST)" $(ARGS)
 
 proof: $(VENV)/.stamp-test dynamodb-local ## the tests that need DynamoDB Local, the fuzzing and the slow ones
 	BATON_REQUIRE_DYNAMODB_LOCAL=1 $(PYTEST) -m "$(PROOF)" $(ARGS)
 
+packages: $(AWS)/.stamp ## build what is deployed into dist/, bytecode and all, and weigh it (needs Node)
+	$(AWS)/bin/python -m infra.packages
+
 synth: export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
-synth: $(AWS)/.stamp ## make the CloudFormation template and hold it against the tables (needs Node)
+synth: packages ## make the CloudFormation template and hold it against the tables (needs Node)
 	$(AWS)/bin/python -m infra.app
 	$(AWS)/bin/cfn-lint "cdk.out/*.template.json"
 	$(AWS)/bin/python -m pytest -W error --confcutdir=tests/infra/aws -m aws tests/infra/aws

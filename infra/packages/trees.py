@@ -7,19 +7,29 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-EPOCH = 315_532_800
-"""The first moment that a zip can name: 1980-01-01."""
+EPOCH = 315_619_200
+"""1980-01-02: a zip can name no moment before 1980, and it names the time of the place it is made in."""
 
-NEVER = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".DS_Store")
-"""What a machine leaves in folders that it runs code of."""
+BYTECODE = "__pycache__"
+
+
+def files(root: Path) -> list[Path]:
+    """All files of a folder, sorted by their names within it."""
+    found = [path for path in root.rglob("*") if not path.is_dir()]
+    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+
+
+def sources(root: Path) -> list[Path]:
+    """Those of them that nobody's Python has left there."""
+    return [path for path in files(root) if BYTECODE not in path.parts]
 
 
 def copy(source: Path, target: Path) -> None:
-    """A copy of a folder, without what a machine leaves in it."""
-    shutil.copytree(source, target, ignore=NEVER, dirs_exist_ok=True)
+    """Copy a folder's sources into one that is there."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(BYTECODE), dirs_exist_ok=True)
 
 
 def settle(root: Path) -> None:
@@ -27,23 +37,15 @@ def settle(root: Path) -> None:
 
     Lambda's user is not the one that owns the files: everyone may read.
     """
-    for path in sorted(root.rglob("*"), reverse=True):
+    for path in [*root.rglob("*"), root]:
         path.chmod(0o755 if path.is_dir() else 0o644)
         os.utime(path, (EPOCH, EPOCH))
-    root.chmod(0o755)
-    os.utime(root, (EPOCH, EPOCH))
 
 
-def files(root: Path) -> Iterator[Path]:
-    """All files of a folder, sorted by their names within it."""
-    found = [path for path in root.rglob("*") if not path.is_dir()]
-    yield from sorted(found, key=lambda path: path.relative_to(root).as_posix())
-
-
-def digest(root: Path) -> str:
-    """What the folder holds, as a hash: names, rights and contents."""
+def digest(root: Path, paths: Iterable[Path] | None = None) -> str:
+    """Names, rights and contents as a hash: of the folder, or of those ``paths`` in it."""
     whole = hashlib.sha256()
-    for path in files(root):
+    for path in files(root) if paths is None else paths:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         mode = path.stat().st_mode & 0o777
         whole.update(f"{path.relative_to(root).as_posix()}\0{mode:o}\0{content}\n".encode())

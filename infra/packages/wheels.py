@@ -7,13 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from infra.packages.failed import Failed
 from infra.packages.platforms import Platform
 
 INSTALL_SECONDS = 300
-
-
-class Failed(RuntimeError):
-    """A package could not be built; the message says of what and why."""
 
 
 def install(lock: Path, into: Path, platform: Platform) -> None:
