@@ -23,6 +23,7 @@ from infra.signals import (
     CALLS_ITSELF,
     PUSHES,
     PUTS_EVENTS,
+    READS_KEYS,
     RUN_CHANGES,
     SENDS_HINTS,
     TIMERS,
@@ -43,7 +44,7 @@ __all__ = [
     "function",
 ]
 
-ENVIRONMENT = ("BATON_RUNS_TABLE", "BATON_LOG_TABLE", "BATON_CATALOG_TABLE", "BATON_SIGNING_KEYS")
+ENVIRONMENT = ("BATON_RUNS_TABLE", "BATON_LOG_TABLE", "BATON_CATALOG_TABLE")
 """What each container must be told by its environment (`baton.config.Settings`); all else has defaults."""
 
 
@@ -133,12 +134,14 @@ FUNCTIONS = (
             _on(LOG, "GetItem", "PutItem", "Query"),
             _on(CATALOG, "GetItem", "PutItem", "Query"),
         ),
+        signals=(READS_KEYS,),
     ),
     Function(
         name="append",
         memory_mb=512,
         timeout_seconds=20,
         rights=(_on(RUNS, "GetItem"), _on(LOG, "GetItem", "PutItem", "Query")),
+        signals=(READS_KEYS,),
     ),
     Function(
         name="stream",
@@ -155,6 +158,7 @@ FUNCTIONS = (
             _on(LOG, "GetItem", "PutItem", "Query"),
             _on(CATALOG, "GetItem", "Query"),
         ),
+        signals=(READS_KEYS,),
     ),
     Function(
         name="control",
@@ -188,12 +192,14 @@ FUNCTIONS = (
             _on(LOG, "BatchGetItem", "GetItem", "Query"),
             _on(CATALOG, "GetItem", "Query"),
         ),
+        signals=(READS_KEYS,),
     ),
     Function(
         name="workflows",
         memory_mb=512,
         timeout_seconds=20,
         rights=(_on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),),
+        signals=(READS_KEYS,),
     ),
     Function(
         name="workers",
@@ -205,6 +211,7 @@ FUNCTIONS = (
             _on(LOG, "GetItem", "PutItem", "Query"),
             _on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
         ),
+        signals=(READS_KEYS,),
     ),
     Function(
         name="publish",
@@ -255,7 +262,7 @@ FUNCTIONS = (
             _on(LOG, "GetItem", "PutItem", "Query"),
             _on(CATALOG, "GetItem", "Query"),
         ),
-        signals=(SENDS_HINTS, PUTS_EVENTS),
+        signals=(READS_KEYS, SENDS_HINTS, PUTS_EVENTS),
     ),
     Function(
         name="meta",

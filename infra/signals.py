@@ -62,9 +62,13 @@ class QueueSource:
     batch_size: int = 10
 
 
+KEYS = "signing-keys"
+"""The secret that holds what signs cursors and tails."""
+
+
 class SignalRight(NamedTuple):
-    """What a function may say to others than DynamoDB: an IAM action on a queue, the bus, as `ITSELF` the
-    function, or as `TARGETS` whatever runs are pushed to: in a deployment what carries the tag
+    """What a function may say to others than DynamoDB: an IAM action on a queue, the bus, the secret, as
+    `ITSELF` the function, or as `TARGETS` whatever runs are pushed to: in a deployment what carries the tag
     `baton:namespace`, and what it allow-lists."""
 
     action: str
@@ -77,6 +81,7 @@ TARGETS = "targets"
 SENDS_HINTS = SignalRight("sqs:SendMessage", TIMERS.name)
 PUTS_EVENTS = SignalRight("events:PutEvents", BUS)
 CALLS_ITSELF = SignalRight("lambda:InvokeFunction", ITSELF)
+READS_KEYS = SignalRight("secretsmanager:GetSecretValue", KEYS)
 
 PUSHES = tuple(
     SignalRight(action, TARGETS)
@@ -94,6 +99,7 @@ PUSHES = tuple(
 TOLD_BY: Mapping[SignalRight, str] = {
     SENDS_HINTS: "BATON_TIMERS_QUEUE_URL",
     PUTS_EVENTS: "BATON_EVENTS_BUS",
+    READS_KEYS: "BATON_SIGNING_KEYS_SECRET",
 }
 """The environment variable that tells a container where to send what it may send."""
 

@@ -8,7 +8,7 @@ from baton.api.response import Response
 from baton.api.signing import Tokens
 
 runtime = bootstrap.runtime("finishes")
-tokens = Tokens(runtime.settings.signing_keys)
+tokens = Tokens(runtime.signing_keys)
 
 
 @operation("finishRun", runtime)

@@ -9,7 +9,7 @@ from baton.api.routing import Routes
 from baton.api.signing import Tokens
 
 runtime = bootstrap.runtime("republisher")
-tokens = Tokens(runtime.settings.signing_keys)
+tokens = Tokens(runtime.signing_keys)
 
 
 @operation("republishRun", runtime)

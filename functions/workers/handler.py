@@ -11,7 +11,7 @@ from baton.api.signing import Tokens
 from baton.domain.clock import rfc3339
 
 runtime = bootstrap.runtime("claims", "leases", "workers")
-tokens = Tokens(runtime.settings.signing_keys)
+tokens = Tokens(runtime.signing_keys)
 
 
 @operation("putWorker", runtime)

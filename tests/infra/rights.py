@@ -10,6 +10,7 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import botocore.session
+from msgspec.structs import replace
 
 from baton import bootstrap
 from baton.domain.catalog import Snapshot
@@ -25,7 +26,7 @@ from infra.local.routing import Router
 from infra.local.settings import local_settings, table_names
 from infra.local.tables import create
 from infra.manifest import FUNCTIONS, Function, function
-from infra.signals import CALLS_ITSELF, PUSHES, PUTS_EVENTS, RUN_CHANGES, SENDS_HINTS
+from infra.signals import CALLS_ITSELF, PUSHES, PUTS_EVENTS, READS_KEYS, RUN_CHANGES, SENDS_HINTS
 from tests.infra.lives import PUSHED_TO, live
 from tests.unit.manual_clock import ManualClock
 
@@ -60,7 +61,8 @@ class Recorder:
         self.said = defaultdict(set)
         self.clock = ManualClock()
         given = {"due_shards": 1, "settled_shards": 1, "purge_delay_seconds": 0, "tail_memory_seconds": 0}
-        self._settings, _ = messaging(local_settings({**given, "poll_seconds": 10}))
+        settings, _ = messaging(local_settings({**given, "poll_seconds": 10}))
+        self._settings = replace(settings, signing_keys=(), signing_keys_secret="arn")
         self._names = {name: spec for spec, name in table_names(self._settings).items()}
         session: Any = botocore.session.get_session()
         self.dynamodb = session.create_client("dynamodb", region_name=self._settings.region)
@@ -80,6 +82,11 @@ class Recorder:
         client.meta.events.register("provide-client-params.*", self._note_said)
         client.meta.events.register("before-call.*", self._answer)
         return client
+
+    def get_secret_value(self, SecretId):  # noqa: N803 - as the SDK has it
+        """Whoever is called is told the keys."""
+        self.said[self._caller].add(READS_KEYS)
+        return {"SecretString": "a2V5"}
 
     def later(self, function_event):
         """Whoever is called hands on."""
@@ -111,6 +118,7 @@ class Recorder:
         whether that has changed, and reads it anew."""
         runtime = bootstrap.build(self._settings, self.clock, seed=self.clock.now(), onward=self)
         runtime.dynamo.connection._client = self.dynamodb
+        runtime.dynamo.client = lambda service, region: self
         old: Future[Snapshot] = Future()
         old.set_result(Snapshot(namespace=NAMESPACE, read_at=0, revision=-1))
         runtime.catalog._reads[NAMESPACE] = (0, old)

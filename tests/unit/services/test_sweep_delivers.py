@@ -121,7 +121,7 @@ def test_a_subscriber_that_is_gone_keeps_the_rest_from_nothing_and_is_looked_at_
     house.container().workflows.delete(NS, "gone")
     after_grace(house)
     house.clock.advance(house.settings.catalog_seconds)
-    assert sweep(house) == Swept(postponed=1)
+    assert sweep(house) == Swept(postponed=1, owed_seconds=35)
     assert states_of(house, "r1") == {"report": "started", "gone": "owed"}
     assert sweep(house) == Swept()
     house.clock.advance(house.settings.orphan_seconds)
@@ -136,7 +136,7 @@ def test_a_lease_held_by_another_puts_it_off(house: House):
     after_grace(house)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Publisher, "publish", _busy)
-        assert sweep(house) == Swept(failed=1)
+        assert sweep(house) == Swept(failed=1, owed_seconds=30)
         assert sweep(house) == Swept()
     house.clock.advance(FIRST_PAUSE_SECONDS)
     assert sweep(house) == Swept(published=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,8 +16,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     runs_table: str
     log_table: str
     catalog_table: str
-    signing_keys: tuple[bytes, ...]
-    """The newest last: it signs; all of them verify."""
+    signing_keys: tuple[bytes, ...] = ()
+    """The newest last: it signs; all of them verify. Only functions that sign need them."""
+    signing_keys_secret: str | None = None
+    """The ARN of the secret that holds them, where they are not given: base64, with commas between them."""
     region: str = "us-east-1"
     endpoint_url: str | None = None
     """Of DynamoDB alone."""
@@ -33,6 +35,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     own_prefix: str = "baton-"
     """What the names of the deployment's own functions, queues and buses begin with: nobody may push to
     those."""
+    iam_role: Literal["viewer", "driver", "operator", "admin"] = "admin"
+    """What a caller is that the gateway knows by its IAM identity: whom IAM lets in, this lets do."""
+    iam_namespace: str = "*"
+    """The namespace of such a caller; ``*``: whichever it names."""
 
     due_shards: int = 8
     settled_shards: int = 4
@@ -89,8 +95,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long one call of a republish may work before it hands back a token."""
 
     def __post_init__(self) -> None:
-        if not self.signing_keys or not all(self.signing_keys):
-            raise ValueError("signing_keys: at least one is needed, and none may be empty")
+        if not all(self.signing_keys):
+            raise ValueError("signing_keys: none may be empty")
         if min(self.due_shards, self.settled_shards, self.queue_shards) < 1:
             raise ValueError("due_shards, settled_shards, queue_shards: at least 1")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
@@ -102,8 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
-        """Read ``BATON_*``. Raises KeyError when a setting is missing and msgspec.ValidationError
-        when one is malformed."""
+        """Read ``BATON_*``. Raises msgspec.ValidationError when a setting is missing or malformed."""
         given: dict[str, Any] = {
             field.name: env[name]
             for field in msgspec.structs.fields(cls)
@@ -112,6 +117,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         given.setdefault("region", env.get("AWS_REGION", env.get("AWS_DEFAULT_REGION", "us-east-1")))
         if "targets_allowed" in given:
             given["targets_allowed"] = [each for each in given["targets_allowed"].split(",") if each]
-        keys = [base64.b64decode(key) for key in env["BATON_SIGNING_KEYS"].split(",")]
-        settings: Settings = msgspec.convert({**given, "signing_keys": keys}, cls, strict=False)
+        if "BATON_SIGNING_KEYS" in env:
+            given["signing_keys"] = keys_of(env["BATON_SIGNING_KEYS"])
+        settings: Settings = msgspec.convert(given, cls, strict=False)
         return settings
+
+
+def keys_of(text: str) -> tuple[bytes, ...]:
+    """Keys as they are written: in base64, with commas between them. Raises ValueError."""
+    return tuple(base64.b64decode(key) for key in text.split(","))

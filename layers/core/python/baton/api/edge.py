@@ -86,7 +86,7 @@ def _tried(
     caller = ANONYMOUS
     try:
         if row is not None and row.role is not None:
-            caller = identify(event)
+            caller = identify(event, runtime.settings)
             caller.demand(row.role, "this")
         return handle(caller)
     except BatonError as error:

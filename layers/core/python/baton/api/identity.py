@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from baton.api.roles import Role
+from baton.config import Settings
 from baton.domain import names
 from baton.errors import Forbidden, InvalidRequest, Unauthenticated
 
@@ -32,14 +33,15 @@ ANONYMOUS = Caller("", Role.VIEWER)
 """Who asks where no one need be known; nothing is done for it in any namespace."""
 
 
-def identify(event: Mapping[str, Any]) -> Caller:
+def identify(event: Mapping[str, Any], settings: Settings) -> Caller:
     """The caller. Raises Unauthenticated, InvalidRequest, and Forbidden when a token of one namespace names
     another.
 
     The authoriser says what is *allowed*; the header is resolved here, so that a decision the gateway has
-    cached never crosses tenants.
+    cached never crosses tenants. Whom the gateway let in by IAM is what the deployment's settings say: of
+    these IAM decides who may come, per method and path.
     """
-    vouched = (event["requestContext"].get("authorizer") or {}).get("lambda") or {}
+    vouched = _vouched(event["requestContext"].get("authorizer") or {}, settings)
     allowed, role = vouched.get("namespace"), Role.named(vouched.get("role"))
     if not allowed or role is None:
         raise Unauthenticated("this needs a token: send it as 'Authorization: Bearer ...'")
@@ -51,3 +53,12 @@ def identify(event: Mapping[str, Any]) -> Caller:
     if named is not None and named != allowed:
         raise Forbidden("this token belongs to another namespace")
     return Caller(allowed, role)
+
+
+def _vouched(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
+    """What an authoriser of ours says, else what IAM's word stands for."""
+    if "lambda" in authorizer:
+        return authorizer["lambda"] or {}
+    if (authorizer.get("iam") or {}).get("userArn"):
+        return {"namespace": settings.iam_namespace, "role": settings.iam_role}
+    return {}

@@ -25,10 +25,13 @@ class Tokens:
     """Signs with the newest key, believes all of them (oldest first, so that keys can be rotated).
 
     A token is bound to what it is about by signing that with it, unsaid: moved elsewhere it is a forgery.
+    Raises ValueError without a key.
     """
 
     def __init__(self, keys: Iterable[bytes]) -> None:
         known = list(keys)
+        if not known or not all(known):
+            raise ValueError("signing keys: at least one is needed, and none may be empty")
         self._tails = _signer(known, b"baton.tail")
         self._cursors = _signer(known, b"baton.cursor")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING
 
-from baton.config import Settings
+from baton.config import Settings, keys_of
 from baton.domain.clock import Clock
 from baton.domain.names import birth_mark
 from baton.services.made_once import MadeOnce
@@ -54,6 +54,17 @@ class Context:
         self.entropy = entropy
         self.jitter = jitter
         self.onward = onward
+
+    @MadeOnce
+    def signing_keys(self) -> tuple[bytes, ...]:
+        """The newest last. Raises Unavailable where they can't be read, ValueError where there are none."""
+        settings = self.settings
+        if settings.signing_keys or settings.signing_keys_secret is None:
+            return settings.signing_keys
+        from baton.outbound.secrets import read
+
+        client = self.dynamo.client("secretsmanager", settings.region)
+        return keys_of(read(client, settings.signing_keys_secret))
 
     @MadeOnce
     def runs(self) -> RunStore:

@@ -55,6 +55,11 @@ class Runtime:
         self._lookup = Lookup(context)
         self._details = Details(context, self._lookup)
 
+    @property
+    def signing_keys(self) -> tuple[bytes, ...]:
+        """What signs and verifies, the newest last."""
+        return self._context.signing_keys
+
     @MadeOnce
     def starts(self) -> Starts:
         """Where runs begin."""

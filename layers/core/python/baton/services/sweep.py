@@ -50,7 +50,8 @@ class Swept(msgspec.Struct, kw_only=True):
     """What one sweep did: runs settled, endings published, targets told of runs, windows fired, items put off
     to when they are due, past lives and fired windows cleared away, entries that were not due any more, and
     items that failed and are put off. ``handed_on``: pages left to another invocation. ``more``: time ran
-    out before the index did."""
+    out before the index did. ``owed_seconds``: how long ago the longest owed of the endings settled that the
+    sweep came by and that are owed still."""
 
     settled: int = 0
     published: int = 0
@@ -62,6 +63,7 @@ class Swept(msgspec.Struct, kw_only=True):
     failed: int = 0
     handed_on: int = 0
     more: bool = False
+    owed_seconds: int = 0
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -205,12 +207,23 @@ class Sweep:
                 return
             did = self._attended(item)
             setattr(swept, did.value, getattr(swept, did.value) + 1)
+            if did is Did.POSTPONED:
+                self._note_owed(item, swept)
         except Exception as trouble:  # noqa: BLE001 - an edge of its own: one item's fault must not stop the rest
             swept.failed += 1
             expected = isinstance(trouble, (Conflict, TryAgain))
             tell = logger.warning if expected else logger.exception
             tell("a due item could not be attended to", key=key, sort=sort, reason=str(trouble))
+            self._note_owed(item, swept)
             self._put_off(item)
+
+    def _note_owed(self, item: DueItem | None, swept: Swept) -> None:
+        """Remember how long an ending has been owed that is owed still. It rests on no one's being right:
+        what can't be read is told of elsewhere."""
+        settled_at = None if item is None else _owed_since(item)
+        if settled_at is not None:
+            seconds = (self._context.clock.now() - settled_at) // 1000
+            swept.owed_seconds = max(swept.owed_seconds, seconds)
 
     def _attended(self, item: DueItem) -> Did:
         due = named(item.key, item.sort)
@@ -299,6 +312,18 @@ class Sweep:
         if posted is None:
             return Did.NOTHING
         return Did.PUBLISHED if posted.due_at is None else Did.POSTPONED
+
+
+def _owed_since(item: DueItem) -> Millis | None:
+    """When the ending settled whose settlement an item holds; None where it holds none."""
+    try:
+        due = named(item.key, item.sort)
+        if isinstance(due, DueRun):
+            run = item.run()
+            return run.ending.at if run.ending is not None and publishers(run) else None
+        return item.apart().ending.at if isinstance(due, DueSettlement) else None
+    except Exception:  # noqa: BLE001 - an edge of its own: it is about an item that may be the trouble itself
+        return None
 
 
 _OF_PUSH = {

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple, TypeVar
 
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.attributes import Attribute
 from pynamodb.connection import Connection
@@ -106,6 +107,14 @@ class Dynamo:
         """Make the client now. Left to the first request it takes that one's time: at a container's start
         Lambda gives a whole processor, later only what the function's memory buys."""
         _ = self.connection.client
+
+    def client(self, service: str, region: str) -> Any:
+        """The client of another service, made by the session of this one's: a new session would cost a
+        container's start a quarter of a second, this a few milliseconds. Patient: for what is needed."""
+        config = Config(
+            connect_timeout=1, read_timeout=READ_TIMEOUT_SECONDS, retries={"total_max_attempts": TRIES}
+        )
+        return self.connection.session.create_client(service, region_name=region, config=config)
 
     def describe(self, spec: TableSpec, name: str) -> None:
         """Tell the connection what a table's keys are. Several stores may share one."""
