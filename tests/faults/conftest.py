@@ -12,6 +12,8 @@ from tests.faults.world import House, World, moto_house
 
 LONG = frozenset(
     {
+        "announce, announce otherwise",
+        "announce, announce the same",
         "claim for the second time",
         "claim for the third time, large input",
         "claim three",

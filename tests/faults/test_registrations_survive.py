@@ -154,12 +154,7 @@ MEETINGS: dict[str, Callable[[], Meeting]] = {
 }
 
 
-SLOW = {"announce, announce otherwise", "announce, announce the same"}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.slow] if each in SLOW else []) for each in MEETINGS]
-)
+@pytest.mark.parametrize("name", MEETINGS)
 def test_in_whatever_order_their_calls_meet_the_answers_agree_with_what_is_stored(
     name: str, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

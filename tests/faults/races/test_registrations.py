@@ -10,6 +10,7 @@ from baton.domain.registering import Registration
 from baton.errors import InvalidRequest
 from baton.services.workflows import Registered
 from tests.faults.races.together import at_once, outcome
+from tests.faults.scenarios.announcing import hear, says
 from tests.faults.scenarios.registering import BUILT, NAME, kept, put, wish
 from tests.faults.world import NAMESPACE
 
@@ -57,3 +58,34 @@ def test_sixteen_of_one_name_follow_each_other(world: Any, container: Any) -> No
     assert found.workflow in [answer.workflow for answer in answers]
     assert found.workflow is not None and found.workflow.name == NAME
     assert found.revision == PUTS + 1
+
+
+def _heard_at_once(container: Any, says_of: Any) -> list[Any]:
+    """Sixteen workers of four containers, each of which says what its number makes it say."""
+    containers = [container() for _ in range(CONTAINERS)]
+    return at_once(
+        [
+            partial(
+                outcome,
+                partial(hear, containers[turn % CONTAINERS], says_of(turn), worker_id=f"w{turn:02}"),
+            )
+            for turn in range(PUTS)
+        ]
+    )
+
+
+def test_sixteen_workers_that_say_the_same_change_the_catalog_once(world: Any, container: Any) -> None:
+    assert _heard_at_once(container, lambda _: says(NAME, BUILT)) == [None] * PUTS
+    found = kept(world)
+    assert found.revision == 1
+    assert found.workflow is not None and found.workflow.announced is not None
+    assert found.workflow.announced.subscribes == (Subscription(BUILT),)
+    listed = container().runtime.workers.list(NAMESPACE, limit=100, after=None)
+    assert [worker.id for worker in listed.workers] == [f"w{turn:02}" for turn in range(PUTS)]
+
+
+def test_what_sixteen_workers_announce_all_stands(world: Any, container: Any) -> None:
+    assert _heard_at_once(container, lambda turn: says(f"w{turn:02}", BUILT)) == [None] * PUTS
+    catalog = container().runtime.catalog.snapshot(NAMESPACE, fresh=True)
+    assert catalog.subscribers_of(BUILT) == tuple(f"w{turn:02}" for turn in range(PUTS))
+    assert kept(world).revision == PUTS
