@@ -2,7 +2,7 @@
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -85,8 +85,9 @@ class Meter:
         self._tables = tables
         self._tally: Tally | None = None
         self._chain = _Chain()
-        self._together, self._begin = dynamo.together, dynamo.begin
+        self._together, self._each, self._begin = dynamo.together, dynamo.each, dynamo.begin
         dynamo.together = self._side_by_side  # type: ignore[method-assign]
+        dynamo.each = self._all_side_by_side  # type: ignore[method-assign]
         dynamo.begin = self._beside  # type: ignore[method-assign]
         events = dynamo.connection.client.meta.events
         events.register("before-parameter-build.dynamodb", self._asked)
@@ -142,6 +143,16 @@ class Meter:
         return answer.get("Item")
 
     def _side_by_side(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+        with self._longest_of() as measured:
+            return self._together(measured(first), measured(second))
+
+    def _all_side_by_side(self, calls: Sequence[Callable[[], A]]) -> list[A]:
+        with self._longest_of() as measured:
+            return self._each([measured(call) for call in calls])
+
+    @contextmanager
+    def _longest_of(self) -> Iterator[Callable[[Callable[[], Any]], Callable[[], Any]]]:
+        """Measures branches that go on side by side: the longest counts."""
         before = self._chain.length
         lengths: list[int] = []
 
@@ -156,7 +167,7 @@ class Meter:
             return run
 
         try:
-            return self._together(measured(first), measured(second))
+            yield measured
         finally:
             self._chain.length = before + max(lengths, default=0)
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from tests.bench.house import Request, run_path
 
 WORKFLOW = "bench"
+WORKER = "ip-10-0-12-34.eu-central-1.compute.internal-4711-5f2c9a1b"
 NO_WATCHDOG = {"inactivity_timeout_seconds": 0}
 
 
@@ -38,6 +39,27 @@ def cancel(run: str) -> Request:
 def resume(run: str, key: str) -> Request:
     """A wish that the run go on."""
     return _post("control", run_path(run, "resume"), {}, {"idempotency-key": key})
+
+
+def claim(*workflows: str, key: str | None = None, **fields: Any) -> Request:
+    """A worker's wish for runs of these workflows."""
+    headers = {} if key is None else {"idempotency-key": key}
+    return _post("workers", "/v1/claims", {"worker_id": WORKER, "workflows": workflows} | fields, headers)
+
+
+def claim_one(run: str, key: str) -> Request:
+    """A worker's wish for one run."""
+    return _post("workers", run_path(run, "claim"), {"worker_id": WORKER}, {"idempotency-key": key})
+
+
+def renew(run: str) -> Request:
+    """A worker's wish to go on at the first attempt."""
+    return _post("workers", run_path(run, "renew"), {"worker_id": WORKER, "attempt": 1})
+
+
+def release(run: str, **fields: Any) -> Request:
+    """A worker's word that it has done with the first attempt."""
+    return _post("workers", run_path(run, "release"), {"worker_id": WORKER, "attempt": 1} | fields)
 
 
 def get(run: str) -> Request:

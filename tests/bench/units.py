@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.bench import handoff, reading, transactions, writing
+from tests.bench import claiming, handoff, reading, transactions, writing
 from tests.bench.house import StandingClock, Tables
 from tests.bench.limits import Limits, Row, Sample, row_of
 from tests.bench.stage import Stage
@@ -99,6 +99,20 @@ SCRIPTS: dict[str, Script] = {
     "resume": _alone(writing.resumes),
     "list, page of 50": _alone(reading.pages),
     "delete": _alone(writing.deletes),
+    "start, queued": _alone(claiming.starts),
+    "claim": lambda stage, _: claiming.first(stage, keyed=False),
+    "claim with a key": lambda stage, _: claiming.first(stage, keyed=True),
+    "claim, second attempt": lambda stage, _: claiming.later(stage, keyed=False),
+    "claim with a key, second attempt": lambda stage, _: claiming.later(stage, keyed=True),
+    "claim with a key, after a failure": lambda stage, _: claiming.later(stage, keyed=True, failed=True),
+    "claim one": _alone(claiming.of_one),
+    "claim 25": lambda stage, _: claiming.of_many(stage, 25),
+    "claim, nothing there": _alone(claiming.idle_looks),
+    "claim, nothing there for 20 s": _alone(claiming.idle_polls),
+    "renew": _alone(claiming.renewals),
+    "release": _alone(claiming.releases),
+    "release with a failure": lambda stage, _: claiming.releases(stage, error=claiming.BROKE),
+    "release with the last failure": _alone(claiming.last_failures),
     "finish, 1 subscriber": _alone(handoff.owing_finishes),
     "hand-off to 1": _hand_off(1),
     "hand-off to 2": _hand_off(2),
