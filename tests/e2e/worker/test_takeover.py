@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from baton_sdk import Cancelled, RetryableError
-from tests.e2e.worker.conftest import LEASE_SECONDS
+from tests.e2e.worker.conftest import LEASE_SECONDS, Line
 
 LONGER_THAN_A_LEASE = LEASE_SECONDS + 5
 
@@ -84,6 +84,36 @@ def test_an_owner_whose_clock_stood_still_is_refused_by_the_service(place, monke
     assert told == ["performed"]
     assert place.said(run_id, "note") == []
     assert [each["result"] for each in place.said(run_id, "checkpoint")] == [2]
+
+
+def test_a_worker_that_loses_the_network_for_longer_than_its_lease_stops_its_work(place, caplog):
+    seen = []
+
+    def report(ctx):
+        if ctx.attempt == 2:
+            return ctx.step("a", lambda: 2)
+        line.cut = True
+        executions[0]._keeper.renew()
+        pass_time(place, LONGER_THAN_A_LEASE)
+        seen.append(ctx.cancelled)
+        outlive_backoff(place)
+        second.run_once()
+        line.cut = False
+        ctx.step("a", lambda: seen.append("performed"))
+        return 1
+
+    line, executions = Line(), []
+    first, second = place.hire("first", line=line), place.hire("second")
+    for worker in (first, second):
+        worker.workflow("report")(report)
+    run_id = place.start("report")
+    (claimed,) = first.client.claim("first", ["report"], lease_seconds=LEASE_SECONDS)
+    executions.append(first.execution(claimed))
+    executions[0].perform()
+    assert (place.run(run_id).state, place.run(run_id).output) == ("completed", 2)
+    assert seen == [True]
+    lost = [record for record in caplog.records if "is lost" in record.getMessage()]
+    assert [record.levelname for record in lost] == ["WARNING"]
 
 
 def test_a_lease_is_kept_over_a_step_that_takes_longer(place):

@@ -137,6 +137,11 @@ def test_a_step_inside_of_a_step_is_refused_at_its_line(worker, baton):
     assert "step inside of step 'outer'" in row.run["error"]["message"]
 
 
+def test_a_step_without_a_name_is_refused_at_its_line(worker, baton):
+    row = perform(worker, baton, lambda ctx: ctx.step(len, "abc"))
+    assert (row.run["state"], row.run["error"]["type"]) == ("failed", "misuse")
+
+
 def test_a_call_from_another_thread_is_refused_and_a_word_to_the_log_is_not(worker, baton):
     refused = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -250,6 +251,27 @@ def test_code_that_asks_for_something_else_is_told_and_can_be_resumed(worker, ba
     baton.resume("r1")
     worker.run_once()
     assert (baton.state("r1"), effects.done) == ("completed", ["step"])
+
+
+@pytest.mark.parametrize("then", ["goes on", "fails", "returns"])
+def test_code_that_has_changed_does_not_get_past_that_by_catching_it(then, worker, baton, effects):
+    @worker.workflow("report")
+    def report(ctx):
+        if ctx.attempt == 2:
+            with suppress(Exception):
+                ctx.step("new", effects, "new")
+        if ctx.attempt == 2 and then == "fails":
+            raise OSError("something else")
+        if ctx.attempt == 1 or then == "goes on":
+            ctx.step("old", effects, "old")
+        if ctx.attempt == 1:
+            crash()
+
+    baton.start("r1")
+    die(worker, baton)
+    worker.run_once()
+    assert baton.rows["r1"].run["error"]["type"] == "code-changed"
+    assert effects.done == ["old"]
 
 
 def test_code_that_returns_too_soon_is_told(worker, baton):

@@ -131,6 +131,8 @@ class Context:
         worker dies between the call and the record, the next attempt calls it again. Raises what ``fn``
         raises, and InvalidResult.
         """
+        if not isinstance(name, str):
+            raise Misuse('a step has a name: ctx.step("name", function, …)')
         with self._call(journal.STEP, name) as call:
             if call.record is not None:
                 return call.record.data.get("result")

@@ -152,7 +152,11 @@ class Execution:
     def _called(self, context: Context, recorder: Recorder) -> Ending:
         try:
             with _span(self.run):
-                output = self._function(context, self.run)
+                try:
+                    output = self._function(context, self.run)
+                except Exception:
+                    recorder.check_unchanged()
+                    raise
                 recorder.ended()
                 return Completed(as_json(output, f"the output of {self._function.name}"))
         except BaseException as error:  # noqa: BLE001 - the edge of the user's code

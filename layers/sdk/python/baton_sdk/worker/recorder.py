@@ -10,7 +10,7 @@ from typing import Any
 from baton_sdk import payload
 from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound
 from baton_sdk.worker import failures
-from baton_sdk.worker.errors import InvalidResult, Misuse
+from baton_sdk.worker.errors import CodeChanged, InvalidResult, Misuse
 from baton_sdk.worker.journal import CHECKPOINT, HEARD_BEFORE, HEARD_WITHIN, Journal, Record
 from baton_sdk.worker.standing import Standing
 from baton_sdk.writer import Writer
@@ -27,6 +27,7 @@ class Recorder:
         self._position = 0
         self._inside: str | None = None
         self._failed: Call | None = None
+        self._changed: CodeChanged | None = None
         self.heeding = False
         """Whether the function knows that its run is to be cancelled."""
 
@@ -43,16 +44,21 @@ class Recorder:
 
     @contextmanager
     def call(self, kind: str, name: str | None = None) -> Iterator[Call]:
-        """One call of the context. Raises CodeChanged where another was recorded, what it failed with where
-        it failed, Misuse inside of a step, Lost and Draining.
+        """One call of the context. Raises CodeChanged where another was recorded, and from then on, what it
+        failed with where it failed, Misuse inside of a step, Lost and Draining.
 
         A failure is recorded only once the function goes on in spite of it: one that ends the attempt is
         tried again in the next.
         """
         self.check_outside(kind)
+        self.check_unchanged()
         self._record_failed()
         position = self._position
-        record = self._journal.at(position, kind, name)
+        try:
+            record = self._journal.at(position, kind, name)
+        except CodeChanged as changed:
+            self._changed = changed
+            raise
         self._position += 1
         call = Call(self, position, kind, name, record)
         call.heeding = self.heeding
@@ -61,6 +67,9 @@ class Recorder:
         self._inside = call.spoken
         try:
             yield call
+        except CodeChanged as changed:
+            self._changed = changed
+            raise
         except Exception as error:
             call.error = error
             self._failed = call
@@ -73,8 +82,14 @@ class Recorder:
         if self._inside is not None:
             raise Misuse(f"{kind} inside of {self._inside}: a step is performed whole, or not at all")
 
+    def check_unchanged(self) -> None:
+        """Raise CodeChanged if the function was told so, and goes on all the same."""
+        if self._changed is not None:
+            raise self._changed
+
     def ended(self) -> None:
         """The function has returned. Raises CodeChanged unless it asked for all that is recorded."""
+        self.check_unchanged()
         self._journal.check_ended(self._position)
 
     def write(self, call: Call, own: dict[str, Any]) -> dict[str, Any]:
