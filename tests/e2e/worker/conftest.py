@@ -6,7 +6,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from baton_sdk import Client, RetryPolicy, Worker
+from baton_sdk import DEFAULT, Client, RetryPolicy, Worker
 from baton_sdk.testing.clock import WorkerClock
 from infra.local.by_hand import stack_by_hand
 
@@ -88,8 +88,8 @@ class Place:
             client.close()
 
     def _connect(self, line: Line | None) -> Client:
-        retry = {} if line is None else {"retry": RetryPolicy(attempts=1)}
-        client = Client(self.stack.url, namespace=self.namespace, transport=line, **retry)
+        retry = DEFAULT if line is None else RetryPolicy(attempts=1)
+        client = Client(self.stack.url, namespace=self.namespace, transport=line, retry=retry)
         self._clients.append(client)
         return client
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from baton_sdk import Cancelled, RetryableError
+from baton_sdk.worker.execution import Execution
 from tests.e2e.worker.conftest import LEASE_SECONDS, Line
 
 LONGER_THAN_A_LEASE = LEASE_SECONDS + 5
@@ -61,7 +62,11 @@ def test_a_lease_that_is_lost_in_the_middle_of_a_step_takes_its_result_along(pla
 
 def test_an_owner_whose_clock_stood_still_is_refused_by_the_service(place, monkeypatch):
     """It does not know that its lease is over: everything it says comes from an attempt that is over."""
-    told = []
+    told: list[str] = []
+
+    def perform():
+        told.append("performed")
+        return 1
 
     def report(ctx):
         if ctx.attempt == 2:
@@ -73,9 +78,10 @@ def test_an_owner_whose_clock_stood_still_is_refused_by_the_service(place, monke
         second.run_once()
         ctx.emit("note", "too late")
         try:
-            return ctx.step("a", lambda: told.append("performed") or 1)
+            return ctx.step("a", perform)
         except Exception:  # noqa: BLE001 - as users do
-            return told.append("swallowed")
+            told.append("swallowed")
+            return 1
 
     first, second = hire_two(place, report)
     run_id = place.start("report")
@@ -87,7 +93,7 @@ def test_an_owner_whose_clock_stood_still_is_refused_by_the_service(place, monke
 
 
 def test_a_worker_that_loses_the_network_for_longer_than_its_lease_stops_its_work(place, caplog):
-    seen = []
+    seen: list[object] = []
 
     def report(ctx):
         if ctx.attempt == 2:
@@ -102,7 +108,8 @@ def test_a_worker_that_loses_the_network_for_longer_than_its_lease_stops_its_wor
         ctx.step("a", lambda: seen.append("performed"))
         return 1
 
-    line, executions = Line(), []
+    line = Line()
+    executions: list[Execution] = []
     first, second = place.hire("first", line=line), place.hire("second")
     for worker in (first, second):
         worker.workflow("report")(report)
@@ -117,7 +124,7 @@ def test_a_worker_that_loses_the_network_for_longer_than_its_lease_stops_its_wor
 
 
 def test_a_lease_is_kept_over_a_step_that_takes_longer(place):
-    executions = []
+    executions: list[Execution] = []
 
     def compute():
         for _ in range(5):
@@ -191,7 +198,7 @@ def test_a_cancel_reaches_a_function_that_works_and_the_run_can_be_resumed(place
             raise
         return "slept"
 
-    executions = []
+    executions: list[Execution] = []
     worker = place.hire("first")
     worker.workflow("report")(report)
     run_id = place.start("report")
