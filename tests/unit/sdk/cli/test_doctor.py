@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 
 import httpx
 import pytest
 
+from baton_sdk.checkout import checkout
+from baton_sdk.cli import deployment
 from baton_sdk.cli.doctor import age, owing_rows
 from baton_sdk.handoff import Stats
 from tests.unit.sdk.answers import owing_json, stats_json
@@ -80,3 +83,46 @@ def test_the_age_of_what_is_owed_counts_from_its_settling():
     now = then.timestamp() + 90
     rows = list(owing_rows(stats.owing, clock=lambda: now))
     assert [row[5] for row in rows] == ["90 s", None]
+
+
+@pytest.fixture
+def replaced(monkeypatch):
+    """What this process was replaced by: command and environment."""
+    found = []
+
+    def replace(_program, command, environment):
+        found.append((command, environment))
+        raise SystemExit(0)
+
+    monkeypatch.setattr(deployment.os, "execve", replace)
+    return found
+
+
+def test_a_deployed_stack_is_examined_by_the_checkout(run, replaced):
+    run("--namespace", "acme", "doctor", "--aws", "--stack", "s", "--region", "r", "--profile", "p", "--json")
+    ((command, environment),) = replaced
+    assert command[1:] == [
+        "-m", "infra.aws.doctor", "--stack=s", "--region=r", "--profile=p", "--namespace=acme", "--json",
+    ]  # fmt: skip
+    assert importlib.util.find_spec(deployment.MODULE) is not None
+    assert str(checkout("it", ())) in environment["PYTHONPATH"]
+
+
+def test_what_is_not_named_is_as_aws_is_configured(run, replaced):
+    run("doctor", "--aws")
+    ((command, _),) = replaced
+    assert command[1:] == ["-m", "infra.aws.doctor"]
+
+
+@pytest.mark.parametrize("options", [("--stack", "s"), ("--region", "r"), ("--aws", "--write")])
+def test_options_of_the_one_examination_are_refused_by_the_other(run, replaced, options):
+    result = run("doctor", *options)
+    assert (result.exit_code, replaced) == (2, [])
+
+
+def test_without_boto3_it_says_what_to_install(run, replaced, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    result = run("doctor", "--aws")
+    assert (result.exit_code, replaced) == (1, [])
+    assert "needs boto3" in result.stderr
+    assert "pip install -r infra/local/requirements.txt" in result.stderr

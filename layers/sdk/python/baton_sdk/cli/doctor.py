@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from baton_sdk.cli.deployment import Deployment, Profile, Region, Stack, examine_deployed
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, NotAllowed
@@ -40,17 +41,33 @@ def doctor(
     write: Annotated[
         bool, typer.Option("--write", help="Also start, write, finish and delete a run of workflow doctor.")
     ] = False,
+    aws: Annotated[
+        bool, typer.Option("--aws", help="Examine a deployed stack instead, by what AWS says of it.")
+    ] = False,
+    stack: Stack = None,
+    region: Region = None,
+    profile: Profile = None,
 ) -> None:
     """Check the way to the service: reachable, healthy, clocks, token, contract, and what is owed: to whom,
     for how long, and why. With --write also a run's whole life.
 
     That something is owed for a moment is how a hand-off works; after three minutes it is a failed check.
 
+    With --aws: a stack in your account, by its outputs: what waits there and for how long, what was put
+    aside, alarms, and whether everything that runs by itself is switched on.
+
     \b
     Examples:
       baton doctor
       baton doctor --url https://baton.example.com --write
+      baton doctor --aws --stack baton-prod-service --region eu-central-1
     """
+    deployment = Deployment(stack, region, profile)
+    if aws and not write:
+        examine_deployed(session, deployment)
+    elif aws or any(deployment):
+        wrong = "--write is for a service" if aws else "--stack, --region and --profile are for --aws"
+        raise typer.BadParameter(wrong)
     verdicts = []
     with session.client(retry=_ONE_TRY, timeout=10.0) as client:
         for verdict in examine(client, write=write):

@@ -1,0 +1,19 @@
+"""What `baton doctor --aws` looks for in a stack is there under that name."""
+
+import pytest
+
+from infra.outputs import API_URL, DEFAULT_STACK, PARKED_QUEUE_URL
+
+pytestmark = pytest.mark.aws
+
+
+def test_the_stack_of_the_default_stage_tells_where_it_serves_and_what_it_puts_aside(tmp_path):
+    # The CDK is in an environment of its own (`make synth`): the other tests collect this module without it.
+    import aws_cdk as cdk
+    from aws_cdk.assertions import Template
+
+    from infra.aws.stacks import build
+
+    service = build(cdk.App(outdir=str(tmp_path))).service
+    assert service.stack_name == DEFAULT_STACK
+    assert {API_URL, PARKED_QUEUE_URL} <= set(Template.from_stack(service).find_outputs("*"))
