@@ -324,6 +324,9 @@ def test_a_wish_to_cancel_is_heard_where_the_attempt_before_heard_it(worker, bat
     worker.run_once()
     assert done == ["a", "tidy", "last"]
     assert baton.state("r1") == "cancelled"
+    baton.resume("r1")
+    worker.run_once()
+    assert (baton.state("r1"), done) == ("suspended", ["a", "tidy", "last"])
 
 
 def test_a_function_that_is_told_to_end_keeps_its_step_and_gives_the_run_back(worker, baton):

@@ -62,6 +62,7 @@ class Recorder:
         self._position += 1
         call = Call(self, position, kind, name, record)
         call.heeding = self.heeding
+        self.heeding = self.heeding or (record is not None and record.heeding)
         if record is not None and "error" in record.data:
             raise failures.revived(record.data["error"])
         self._inside = call.spoken
