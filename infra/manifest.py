@@ -21,6 +21,7 @@ from baton.store.schema import (
 )
 from infra.signals import (
     CALLS_ITSELF,
+    PARKED,
     PUSHES,
     PUTS_EVENTS,
     READS_KEYS,
@@ -28,6 +29,7 @@ from infra.signals import (
     SENDS_HINTS,
     TIMERS,
     TOLD_BY,
+    Queue,
     QueueSource,
     SignalRight,
     StreamSource,
@@ -58,10 +60,12 @@ class Right:
 
 
 class Route(NamedTuple):
-    """A method and a path in API Gateway's spelling: a parameter is one segment, `{id}`."""
+    """A method and a path in API Gateway's spelling: a parameter is one segment, `{id}`. ``open``: anybody
+    may ask, known or not."""
 
     method: str
     path: str
+    open: bool = False
 
     @property
     def key(self) -> str:
@@ -97,13 +101,34 @@ class Function:
     @property
     def routes(self) -> tuple[Route, ...]:
         """What the contract says it serves."""
-        return tuple(Route(row.method, row.path) for row in of_function(self.name))
+        return tuple(Route(row.method, row.path, row.role is None) for row in of_function(self.name))
 
     @property
     def environment(self) -> tuple[str, ...]:
         """What its containers must be told: also where to send what they may send."""
         told = [TOLD_BY[right] for right in self.signals if right in TOLD_BY]
         return (*ENVIRONMENT, *told)
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether it is called by who waits for no answer: the clock, or itself."""
+        return self.schedule is not None or CALLS_ITSELF in self.signals
+
+    @property
+    def loops(self) -> bool:
+        """Whether a call of it may lead to another by way of Lambda or a queue, and so on: it calls itself,
+        or sends to the queue that calls it. Lambda takes more than some 16 such links for a fault and drops
+        what comes then, unless told that they are meant: the sweep hands on what a page of its index leaves,
+        at most `baton.services.sweep.MAX_LINKS` times, and a run that it moves may bring a hint of its own.
+        """
+        hinted = self.queue is not None and SENDS_HINTS in self.signals
+        return CALLS_ITSELF in self.signals or hinted
+
+    @property
+    def parks(self) -> tuple[Queue, ...]:
+        """Where Lambda puts, in its name, what it could not be called with."""
+        failures = {source.on_failure for source in self.streams_from}
+        return tuple(sorted(failures | ({PARKED} if self.asynchronous else set())))
 
     @property
     def streams(self) -> bool:

@@ -39,14 +39,16 @@ BUS = "baton"
 class StreamSource:
     """An event source mapping on a table's stream, with `ReportBatchItemFailures`.
 
-    What fails is tried ``retries`` times more, or until it is ``max_age_seconds`` old, split in two where the
-    function failed as a whole; then ``on_failure`` is told of it. Up to ``parallel`` batches go at once; what
-    concerns one partition key goes in order.
+    A batch is what has come by the time that the last is done, and waits ``window_seconds`` for more: a
+    hand-off is not kept waiting to save invocations. What fails is tried ``retries`` times more, or until it
+    is ``max_age_seconds`` old, split in two where the function failed as a whole; then ``on_failure`` is told
+    of it. Up to ``parallel`` batches go at once; what concerns one partition key goes in order.
     """
 
     table: str
     filters: tuple[Pattern, ...]
     batch_size: int = 100
+    window_seconds: int = 0
     bisect: bool = True
     retries: int = 5
     max_age_seconds: int = 6 * 3600
@@ -56,10 +58,12 @@ class StreamSource:
 
 @dataclass(frozen=True, kw_only=True)
 class QueueSource:
-    """An event source mapping on a queue, with `ReportBatchItemFailures`."""
+    """An event source mapping on a queue, with `ReportBatchItemFailures`; at most ``concurrency`` batches at
+    once."""
 
     queue: Queue
     batch_size: int = 10
+    concurrency: int = 5
 
 
 KEYS = "signing-keys"

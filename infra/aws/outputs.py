@@ -1,24 +1,17 @@
-"""What a deployed stack says of itself: the keys of its outputs, named once for who writes them and who reads
-them."""
+"""What a deployment tells of itself: what a client, an operator and `baton doctor --aws` need to find it."""
 
-API_URL = "ApiUrl"
-"""Where the service is, without a slash at the end."""
-RUNS_TABLE = "RunsTable"
-LOG_TABLE = "LogTable"
-CATALOG_TABLE = "CatalogTable"
-PARKED_QUEUE_URL = "ParkedQueueUrl"
-"""Where what kept failing is put aside."""
-TIMERS_QUEUE_URL = "TimersQueueUrl"
-EVENT_BUS = "EventBus"
-DASHBOARD = "Dashboard"
+from __future__ import annotations
 
-OUTPUTS = (
-    API_URL,
-    RUNS_TABLE,
-    LOG_TABLE,
-    CATALOG_TABLE,
-    PARKED_QUEUE_URL,
-    TIMERS_QUEUE_URL,
-    EVENT_BUS,
-    DASHBOARD,
-)
+from collections.abc import Mapping
+
+from aws_cdk import CfnOutput
+from constructs import Construct
+
+
+class Outputs(Construct):
+    """One output for each of ``values``: by its name, what it is and what it is for."""
+
+    def __init__(self, scope: Construct, name: str, *, values: Mapping[str, tuple[str, str]]) -> None:
+        super().__init__(scope, name)
+        for output, (value, description) in values.items():
+            CfnOutput(self, output, value=value, description=description).override_logical_id(output)
