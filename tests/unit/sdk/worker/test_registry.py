@@ -12,7 +12,8 @@ import pydantic
 import pytest
 
 import baton_sdk
-from baton_sdk import Subscription, Worker
+from baton_sdk import Forbidden, Subscription, Worker
+from tests.unit.sdk.service import problem
 
 
 @dataclasses.dataclass
@@ -160,9 +161,34 @@ def test_what_it_is_started_by_is_announced(worker, baton):
                 {"event": "run.completed:lint"},
             ],
         },
-        {"name": "quiet"},
+        {"name": "quiet", "subscribes": []},
     ]
     assert announced["runtime"].startswith("python 3.")
+
+
+def refuse_to_announce(baton):
+    baton.fate["workers"].append(
+        lambda _request, _handler: problem(403, "forbidden", "this needs the role operator")
+    )
+
+
+def test_a_worker_that_may_not_say_what_starts_its_workflows_leaves_that_if_nothing_does(worker, baton):
+    worker.workflow("quiet")(lambda ctx: 1)
+    refuse_to_announce(baton)
+    assert worker.announce() == 60
+    assert worker.announce() == 60
+    assert [each["workflows"] for each in baton.bodies["workers"]] == [
+        [{"name": "quiet", "subscribes": []}],
+        [{"name": "quiet"}],
+        [{"name": "quiet"}],
+    ]
+
+
+def test_a_worker_that_may_not_say_what_starts_its_workflows_says_so_if_something_does(worker, baton):
+    worker.workflow("report", on_completed=["build"])(lambda ctx: 1)
+    refuse_to_announce(baton)
+    with pytest.raises(Forbidden, match="operator"):
+        worker.announce()
 
 
 def test_one_name_is_not_a_list_of_names(worker):

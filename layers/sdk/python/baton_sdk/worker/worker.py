@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from baton_sdk.client import Client
+from baton_sdk.errors import Forbidden
 from baton_sdk.run import Run
 from baton_sdk.transport import USER_AGENT
 from baton_sdk.worker.claims import Claims
@@ -66,6 +67,7 @@ class Worker:
         )
         self._client = client
         self._workflows = Workflows()
+        self._says_subscriptions = True
         self._loop: Loop | None = None
         self._claims: Claims | None = None
 
@@ -182,9 +184,20 @@ class Worker:
         return Claims(self.client, self._workflows, self.terms)
 
     def announce(self) -> float:
-        """Tell the service that this worker is alive and what it performs: for how many seconds it counts."""
-        announced = {each.name: list(each.subscribes) or None for each in self._workflows}
-        return self.client.announce(self.worker_id, announced, runtime=RUNTIME)
+        """Tell the service that this worker is alive and what it performs: for how many seconds it counts.
+
+        What starts its workflows is said with it, also that nothing does: an earlier version may have said
+        otherwise. To say that takes an operator's token, so a worker without one leaves it, if nothing does.
+        """
+        said = {each.name: list(each.subscribes) for each in self._workflows}
+        if self._says_subscriptions:
+            try:
+                return self.client.announce(self.worker_id, said, runtime=RUNTIME)
+            except Forbidden:
+                if any(said.values()):
+                    raise
+                self._says_subscriptions = False
+        return self.client.announce(self.worker_id, dict.fromkeys(said), runtime=RUNTIME)
 
 
 RUNTIME = f"python {platform.python_version()} {USER_AGENT}"
