@@ -1,5 +1,5 @@
-"""Cold starts as a caller meets them: from a container's start to its first answer. What is deployed, booted as
-Lambda does it, beside a bare handler that has made boto3's client."""
+"""Cold starts as a caller meets them, from a container's start to its first answer: what is deployed, booted
+as Lambda does it, beside a bare handler that has made boto3's client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from infra.manifest import FUNCTIONS
 from infra.packages.build import build
 from infra.packages.layout import function_dir
-from tests.infra.packages.container import and
+from tests.infra.packages.container import booted
 from tests.infra.packages.deployment import Deployment, Recorded, lambdas_own, recorded
 from tests.infra.packages.image import Image, unpack
 
