@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import msgspec
 import pytest
 
@@ -172,6 +174,26 @@ def test_more_claimers_than_runs_get_each_run_once(house, runtime):
     got = [ids(claim(house.container(), worker=f"w{n}")) for n in range(9)]
     assert sorted(run_id for each in got for run_id in each) == [f"r{n}" for n in range(5)]
     assert got.count([]) == 4
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_eight_at_once_get_each_run_once_per_attempt(house, runtime, most):
+    run_ids = [f"r{n:02}" for n in range(40)]
+    queue(runtime, *run_ids)
+    containers = [house.container() for _ in range(8)]
+
+    def drain(container):
+        mine = []
+        while got := claim(container, most=most):
+            mine += [(detail.run.id, detail.run.attempt) for detail in got]
+            for run_id, attempt in mine[-len(got) :]:
+                if attempt == 1 and run_id in run_ids[::4]:
+                    release(container, run_id)
+        return mine
+
+    with ThreadPoolExecutor(len(containers)) as threads:
+        claimed = sorted(pair for mine in threads.map(drain, containers) for pair in mine)
+    assert claimed == sorted([(run_id, 1) for run_id in run_ids] + [(run_id, 2) for run_id in run_ids[::4]])
 
 
 def test_whoever_is_beaten_to_a_run_takes_another(house, runtime):
