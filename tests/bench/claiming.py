@@ -55,7 +55,7 @@ def _given_back(stage: Stage, workflow: str, **how: Any) -> str:
 def starts(stage: Stage) -> list[Sample]:
     """Starts of runs that wait: no watchdog has them be found, the queue does."""
     workflow = _workflow(stage)
-    wish = {"workflow": workflow, "mode": "queued", "input": SMALL_INPUT}
+    wish: dict[str, Any] = {"workflow": workflow, "mode": "queued", "input": SMALL_INPUT}
     return [
         Sample(stage.measure(requests.start(_key(), **wish)), Limits(wru=3, trips=1)) for _ in range(ROUNDS)
     ]

@@ -349,6 +349,12 @@ def test_a_pending_run_takes_no_appends(api: Lambdas, house: House):
 
 # Bad input
 
+OUT_OF_BOUNDS: dict[str, list[Any]] = {
+    "max": [0, 26, -1, 1.5, "1", True],
+    "lease_seconds": [0, 9.999, 43_200.1, -60, "60", True],
+    "wait_seconds": [-0.1, 20.1, "1", True],
+    "limit": [1],
+}
 BODIES: list[tuple[str, Any, list[Any]]] = [
     (CLAIMS, {}, ["body", "worker_id"]),
     (CLAIMS, {**W1}, ["body", "workflows"]),
@@ -363,12 +369,7 @@ BODIES: list[tuple[str, Any, list[Any]]] = [
     (CLAIMS, {"worker_id": "w" * 129, "workflows": ["w"]}, ["body", "worker_id"]),
     *(
         (CLAIMS, {**W1, "workflows": ["w"], name: value}, ["body", name])
-        for name, values in {
-            "max": [0, 26, -1, 1.5, "1", True],
-            "lease_seconds": [0, 9.999, 43_200.1, -60, "60", True],
-            "wait_seconds": [-0.1, 20.1, "1", True],
-            "limit": [1],
-        }.items()
+        for name, values in OUT_OF_BOUNDS.items()
         for value in values
     ),
     (CLAIMS, b'{"worker_id":"w","workflows":["w"],"lease_seconds":1e400}', ["body", "lease_seconds"]),
