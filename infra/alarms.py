@@ -137,8 +137,8 @@ ALARMS = (
         name="hints-late",
         metric=OfQueue(TIMERS.name, "ApproximateAgeOfOldestMessage"),
         statistic="Maximum",
-        # A hint may be delayed for 15 minutes by intent, and its age counts from when it is to be seen.
-        threshold=300,
+        # A hint may be delayed for 15 minutes by intent, and its age may count from when it was sent.
+        threshold=1200,
         means="Hints at what is due are not taken: timers are as late as the sweep's minute.",
         do="Look at the sweep's errors and throttles.",
     ),
@@ -151,7 +151,7 @@ ALARMS = (
         of=1,
         among=12,
         period_seconds=300,
-        means="An ending of 15 minutes ago or more is still owed, to a subscriber or a run that waits for it.",
+        means="An ending of 15 minutes ago or more is owed still, to a subscriber or a run that waits.",
         do="Ask GET /v1/stats of the namespace: it names the endings, to whom they are owed, and why still. "
         "Then mend the subscriber, delete it, or republish the run.",
     ),

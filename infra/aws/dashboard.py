@@ -94,7 +94,7 @@ class Dashboard(Construct):
         return self._all([OfFunction(each.name, name) for each in FUNCTIONS], statistic)
 
     def _all(self, of: Sequence[Metric], statistic: str) -> list[cloudwatch.Metric]:
-        return [metric(each, self._stage, statistic=statistic) for each in of]
+        return [metric(each, self._stage, statistic=statistic, label=f"{each[0]} {each.name}") for each in of]
 
 
 def _graph(title: str, metrics: Sequence[cloudwatch.IMetric]) -> cloudwatch.GraphWidget:

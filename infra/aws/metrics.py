@@ -11,7 +11,9 @@ from infra.aws.stage import Stage
 NAMESPACE = "Baton"
 
 
-def metric(of: Metric, stage: Stage, *, statistic: str, seconds: int = 60) -> cloudwatch.Metric:
+def metric(
+    of: Metric, stage: Stage, *, statistic: str, seconds: int = 60, label: str | None = None
+) -> cloudwatch.Metric:
     """A metric of a function, a queue or an operation. What Baton says itself it says under the stage's
     name, which its containers are told by `POWERTOOLS_SERVICE_NAME`."""
     if isinstance(of, OfFunction):
@@ -26,5 +28,5 @@ def metric(of: Metric, stage: Stage, *, statistic: str, seconds: int = 60) -> cl
         dimensions_map=dimensions,
         statistic=statistic,
         period=Duration.seconds(seconds),
-        label=f"{of[0]} {of.name}",
+        label=label,
     )

@@ -7,23 +7,16 @@ from baton.store.schema import TABLES
 pytestmark = pytest.mark.aws
 
 
-@pytest.fixture(scope="module")
-def tables_of():
+@pytest.fixture
+def tables_of(stages):
     """Stage name -> the tables of its template, by the name of their spec."""
-    # The CDK is in an environment of its own (`make synth`): the other tests collect this module without it.
-    import aws_cdk as cdk
-    from aws_cdk.assertions import Template
-
-    from infra.aws.stacks import build
-
-    def tables(stage):
-        stack = build(cdk.App(context={"stage": stage}))
-        resources = Template.from_stack(stack).find_resources("AWS::DynamoDB::GlobalTable")
-        deployed = stack.tables.by_name.items()
-        names = {stack.get_logical_id(table.node.default_child): name for name, table in deployed}
-        return {names[logical_id]: resource for logical_id, resource in resources.items()}
-
-    return {stage: tables(stage) for stage in ("dev", "prod")}
+    return {
+        name: {
+            stage.table_names[logical]: table
+            for logical, table in stage.of("AWS::DynamoDB::GlobalTable").items()
+        }
+        for name, stage in stages.items()
+    }
 
 
 def keys(spec):
