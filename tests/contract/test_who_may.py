@@ -51,7 +51,8 @@ def test_the_role_table_is_that_of_the_contract():
     assert roles["health"] is None
     for id_ in ("deleteRun", "putWorkflow", "deleteWorkflow", "publishEvent"):
         assert roles[id_] is Role.OPERATOR
-    for id_ in ("startRun", "appendToStream", "finishRun", "cancelRun", "resumeRun"):
+    held = ("claimRuns", "claimRun", "renewLease", "releaseRun", "putWorker")
+    for id_ in ("startRun", "appendToStream", "finishRun", "cancelRun", "resumeRun", *held):
         assert roles[id_] is Role.DRIVER
 
 
@@ -106,12 +107,23 @@ def test_a_malformed_namespace_is_refused(api: Lambdas, name: str):
         ("POST", "/finish"),
         ("POST", "/cancel"),
         ("POST", "/resume"),
+        ("POST", "/claim"),
+        ("POST", "/renew"),
+        ("POST", "/release"),
         ("DELETE", ""),
     ],
 )
 def test_a_foreign_run_is_as_absent_as_an_absent_one(api: Lambdas, method: str, end: str):
     run = api.start(run_id="the-run")
-    body = {"/stream": {"type": "x"}, "/finish": {"status": "failed"}}.get(end) if method == "POST" else None
+    held = {"worker_id": "w", "attempt": 1}
+    bodies: dict[str, Any] = {
+        "/stream": {"type": "x"},
+        "/finish": {"status": "failed"},
+        "/claim": {"worker_id": "w"},
+        "/renew": held,
+        "/release": held,
+    }
+    body = bodies.get(end) if method == "POST" else None
     foreign = api.call(method, f"/v1/runs/{run['id']}{end}", body, baton_namespace="other")
     absent = api.call(method, f"/v1/runs/{run['id']}{end}", body, baton_namespace="third")
     assert foreign.status == absent.status == 404

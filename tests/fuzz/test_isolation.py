@@ -82,6 +82,12 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/cancel", {"json": {"force": True}}),
     ("POST", "/resume", {"json": {}}),
     ("POST", "/resume", {"json": {"force": True}, "headers": {"Idempotency-Key": "k"}}),
+    ("POST", "/claim", {"json": {"worker_id": "w"}}),
+    ("POST", "/claim", {"json": {"worker_id": "w"}, "headers": {"Idempotency-Key": "k"}}),
+    ("POST", "/renew", {"json": {"worker_id": "w", "attempt": 1}}),
+    ("POST", "/release", {"json": {"worker_id": "w", "attempt": 1}}),
+    ("POST", "/release", {"json": {"worker_id": "w", "attempt": 7, "error": {"message": "m"}}}),
+    ("POST", "/release", {"json": {"worker_id": "w"}}),
 ]
 
 
@@ -106,6 +112,18 @@ def test_a_foreign_run_is_an_absent_one(
     path = f"/v1/runs/secret{end}"
     assert told(yours.ask(method, path, **dict(options))) == told(nobodys.ask(method, path, **dict(options)))
     assert mine.ask("GET", "/v1/runs/secret").json() == before
+
+
+def test_what_waits_is_claimed_in_its_namespace_alone_also_by_one_key(mine: Tenant, yours: Tenant):
+    wish = {"worker_id": "w", "workflows": ["shared"], "max": 5}
+    for each in (mine, yours):
+        body = {"workflow": "shared", "mode": "queued", "run_id": "same", "input": each.namespace}
+        assert each.ask("POST", "/v1/runs", json=body).status_code == 201
+    for each in (mine, yours):
+        (run,) = each.ask("POST", "/v1/claims", json=wish, headers={"Idempotency-Key": "k"}).json()["runs"]
+        assert (run["namespace"], run["input"]) == (each.namespace, each.namespace)
+        body = {"worker_id": "w", "attempt": 1}
+        assert each.ask("POST", "/v1/runs/same/renew", json=body).status_code == 200
 
 
 def test_one_key_makes_a_run_in_each_namespace(mine: Tenant, yours: Tenant):

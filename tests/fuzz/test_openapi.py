@@ -20,6 +20,7 @@ from baton.api import openapi
 EXAMPLES = 40
 SEED = 20261129
 COUNT = itertools.count()
+LONGEST_WAIT_SECONDS = 20
 
 BEYOND_SCHEMA = {
     ("query", "next_token"),  # signed
@@ -31,6 +32,7 @@ BEYOND_SCHEMA = {
     ("header", "Producer-Seq"),
     ("header", "Baton-Attempt"),  # required from the second attempt on
     ("body", "available_at"),  # needs another mode
+    ("body", "lease_seconds"),  # shorter where the deployment allows it
     ("body", "resumable"),  # and another status
     ("body", "subscribes"),  # expressions
     ("body", "batch"),  # its key is one
@@ -64,6 +66,7 @@ def test_answers_are_what_the_document_says(case: Any, http: httpx.Client):
     }:
         return  # HTTP ignores headers that are nobody's, the protocol parameters
     _aim(case, http)
+    _hurry(case)
     answer = case.call(base_url=str(http.base_url))
     excluded: list[Any] = [positive_data_acceptance]
     if "text/event-stream" in answer.headers.get("content-type", [""])[0]:
@@ -115,6 +118,14 @@ def _aim(case: Any, http: httpx.Client) -> None:
         )
         assert answer.status_code == 200
     case.path_parameters["id"] = run_id
+
+
+def _hurry(case: Any) -> None:
+    """Claims that would wait for what nobody starts here wait less long."""
+    if case.operation.label == "POST /v1/claims" and isinstance(case.body, dict):
+        wait = case.body.get("wait_seconds")
+        if type(wait) in (int, float) and 0 < wait <= LONGEST_WAIT_SECONDS:
+            case.body["wait_seconds"] = wait / 1000
 
 
 _LIVES = (("attached", False), ("queued", False), ("attached", True))

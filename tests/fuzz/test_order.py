@@ -34,6 +34,15 @@ SHAPES: list[tuple[str, dict[str, Any], str]] = [
     ("/finish", {"content": b"x", "headers": {"Content-Type": "text/plain"}}, "unsupported-media-type"),
     ("/cancel", {"json": {"reason": "x" * 2000}}, "payload-too-large"),
     ("/resume", {"json": {"force": "yes"}}, "invalid-request"),
+    ("/claim", {"json": {"worker_id": "a/b"}}, "invalid-request"),
+    ("/claim", {"content": b"x", "headers": {"Content-Type": "text/plain"}}, "unsupported-media-type"),
+    ("/renew", {"json": {"worker_id": "w", "attempt": 0}}, "invalid-request"),
+    ("/release", {"json": {"worker_id": "w", "attempt": 9, "delay_seconds": -1}}, "invalid-request"),
+    (
+        "/release",
+        {"json": {"worker_id": "w", "attempt": 9, "error": {"message": "m", "stack": "x" * 300_000}}},
+        "payload-too-large",
+    ),
 ]
 
 
@@ -53,7 +62,15 @@ def test_the_shape_is_looked_at_first(
 
 
 @pytest.mark.parametrize(
-    ("end", "body"), [("/stream", {"type": "x"}), ("/finish", {"status": "failed"}), ("/resume", {})]
+    ("end", "body"),
+    [
+        ("/stream", {"type": "x"}),
+        ("/finish", {"status": "failed"}),
+        ("/resume", {}),
+        ("/claim", {"worker_id": "w"}),
+        ("/renew", {"worker_id": "w", "attempt": 9}),
+        ("/release", {"worker_id": "w", "attempt": 9}),
+    ],
 )
 def test_then_absence(http: httpx.Client, run: str, end: str, body: Any):
     for headers in ({}, {"Baton-Attempt": "9"}, {"Idempotency-Key": "k"}):
@@ -148,3 +165,12 @@ def test_a_wrong_media_type_on_a_log_is_the_protocols_conflict_after_its_closing
     http.post(f"{run}/finish", json={"status": "failed"})
     closed = append(run)
     assert (closed.status_code, closed.headers["stream-closed"]) == (409, "true")
+
+
+@pytest.mark.parametrize("end", ["/renew", "/release"])
+def test_of_a_lease_the_attempt_is_looked_at_before_the_state(http: httpx.Client, run: str, end: str):
+    mine, stale = {"worker_id": "w", "attempt": 1}, {"worker_id": "w", "attempt": 9}
+    assert [slug(http.post(f"{run}{end}", json=body)) for body in (mine, stale)] == ["lease-lost"] * 2
+    http.post(f"{run}/finish", json={"status": "failed", "resumable": True})
+    told = [slug(http.post(f"{run}{end}", json=body)) for body in (mine, stale)]
+    assert told == ["run-terminal", "lease-lost"]

@@ -47,12 +47,22 @@ OPERATIONS = [
     ("POST", "/finish"),
     ("POST", "/cancel"),
     ("POST", "/resume"),
+    ("POST", "/claim"),
+    ("POST", "/renew"),
+    ("POST", "/release"),
 ]
 
 
 def _body(method: str, end: str) -> bytes:
-    said = {"/stream": b'{"type":"x"}', "/finish": b'{"status":"failed"}', "/cancel": b"{}", "/resume": b"{}"}
-    return said[end] if method == "POST" else b""
+    held = b'{"worker_id":"w","attempt":1}'
+    said = {
+        "/stream": b'{"type":"x"}',
+        "/finish": b'{"status":"failed"}',
+        "/claim": b'{"worker_id":"w"}',
+        "/renew": held,
+        "/release": held,
+    }
+    return said.get(end, b"{}") if method == "POST" else b""
 
 
 @pytest.mark.parametrize(("method", "end"), OPERATIONS)
