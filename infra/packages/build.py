@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,15 +64,15 @@ def _parts(checkout: Path, dist: Path) -> Iterator[Part]:
     yield Part("deps", layer_dir("deps", dist), _hash(lock.read_text(), *tools), deps)
     yield Part("core", layer_dir("core", dist), _hash(_of_sources(core), *tools), core_layer)
     for function in FUNCTIONS:
-        yield _function(function.name, checkout, dist)
+        yield _function(function.name, checkout, dist, tools)
 
 
-def _function(name: str, checkout: Path, dist: Path) -> Part:
+def _function(name: str, checkout: Path, dist: Path, tools: Sequence[str]) -> Part:
     source = checkout / "functions" / name
     return Part(
         f"functions/{name}",
         function_dir(name, dist),
-        _of_sources(source),
+        _hash(_of_sources(source), *tools),
         lambda root: trees.copy(source, root),
     )
 

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from baton.observability import logger
-from tests.bench import cpu, imports, latency, report, sweeping, throughput, units
+from tests.bench import coldstarts, cpu, imports, latency, report, sweeping, throughput, units
 from tests.bench.house import Tables
 from tests.bench.results import Results
 from tests.bench.sidebyside import Theatre
@@ -27,6 +27,7 @@ class Part(StrEnum):
     IMPORTS = "imports"
     THROUGHPUT = "throughput"
     LATENCY = "latency"
+    COLD_STARTS = "cold-starts"
 
 
 def main(
@@ -63,6 +64,12 @@ def main(
         if Part.LATENCY in parts:
             _say("from settling to the subscriber's start")
             results.latency = latency.measure(endpoint, rounds=6 if quick else 50)
+        if Part.COLD_STARTS in parts:
+            _say("building the packages and booting them")
+            booted = coldstarts.HOT if quick else coldstarts.ALL
+            results.cold_starts = coldstarts.measure_built(
+                endpoint, rounds=2 if quick else 5, functions=booted
+            )
     if Part.IMPORTS in parts:
         _say("importing")
         names = imports.HOT if quick else imports.ALL

@@ -3,7 +3,8 @@
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import cpu, imports, latency, prices
+from tests.bench import coldstarts, cpu, imports, latency, prices
+from tests.bench.coldstarts import ColdStarts
 from tests.bench.cpu import Cpu
 from tests.bench.imports import Imports
 from tests.bench.latency import Latency
@@ -30,6 +31,8 @@ def show(console: Console, results: Results) -> None:
         _show_cpu(console, results.cpu)
     if results.imports is not None:
         _show_imports(console, results.imports)
+    if results.cold_starts is not None:
+        _show_cold_starts(console, results.cold_starts)
     if results.throughput is not None:
         _show_throughput(console, results.throughput)
     if results.latency is not None:
@@ -151,6 +154,25 @@ def _show_cpu(console: Console, rows: list[Cpu]) -> None:
             _verdict(row.verdict),
         )
     console.print(table)
+
+
+def _show_cold_starts(console: Console, found: ColdStarts) -> None:
+    table = _table(
+        f"Cold start to first answer on Python {found.python} (limit for {', '.join(coldstarts.HOT)}: "
+        f"{coldstarts.HOT_LIMIT:g} times the processor time of a bare boto3 client)",
+        "function", "wall ms", "cpu ms", "ratio", "",
+    )  # fmt: skip
+    table.add_row("bare handler", f"{found.bare_wall_ms:.0f}", f"{found.bare_cpu_ms:.0f}", "1.00", "")
+    for row in found.functions:
+        table.add_row(
+            row.function, f"{row.wall_ms:.0f}", f"{row.cpu_ms:.0f}", f"{row.ratio:.2f}", _verdict(row.verdict)
+        )
+    console.print(table)
+    console.print(
+        "What `make packages` builds, in Lambda's runtime client on this machine; the first answer takes the "
+        "function's requests to DynamoDB Local, too.",
+        style="dim",
+    )
 
 
 def _show_imports(console: Console, found: Imports) -> None:

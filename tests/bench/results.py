@@ -8,6 +8,7 @@ from typing import Any
 from baton.bootstrap import SystemClock
 from baton.domain.clock import rfc3339
 from tests.bench import prices
+from tests.bench.coldstarts import ColdStarts
 from tests.bench.cpu import Cpu
 from tests.bench.imports import Imports
 from tests.bench.latency import Latency
@@ -35,6 +36,7 @@ class Results:
     cpu: list[Cpu] | None = None
     sweeping: Sweeping | None = None
     imports: Imports | None = None
+    cold_starts: ColdStarts | None = None
     throughput: list[Throughput] | None = None
     latency: list[Latency] | None = None
 
