@@ -1,0 +1,1 @@
+"""Where a deployment breaks first as the load grows, by arithmetic: `python -m infra.model`."""
