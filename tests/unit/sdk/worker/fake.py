@@ -153,7 +153,10 @@ class Baton:
 
     def expire(self, run_id: str) -> None:
         """The sweep has found the lease run out."""
-        self.rows[run_id].run |= {"state": "pending", "lease": None}
+        if self.rows[run_id].run["cancel_requested"] is not None:
+            self.settle(run_id, "cancelled")
+        else:
+            self.rows[run_id].run |= {"state": "pending", "lease": None}
 
     def cancel(self, run_id: str, reason: str = "enough") -> None:
         row = self.rows[run_id]
@@ -272,6 +275,9 @@ class Baton:
         if refusal is not None:
             return refusal
         row.released, row.error, row.delay = who, body.get("error"), body.get("delay_seconds")
+        if row.run["cancel_requested"] is not None:
+            self.settle(str(row.run["id"]), "cancelled")
+            return httpx.Response(200, json={"run": row.run})
         row.run |= {"state": "pending", "lease": None}
         return httpx.Response(200, json={"run": row.run})
 

@@ -272,7 +272,8 @@ class Context:
         return f"{self.run.id}:{created_at}:{call.position}"
 
     def _heeds(self) -> bool:
-        heeds = self._standing.cancel_requested is not None and self._recorder.may_heed
+        # While it is replayed a function knows no more than it knew then, or it would go another way.
+        heeds = self._standing.cancel_requested is not None and not self._recorder.replaying
         self._recorder.heeding = self._recorder.heeding or heeds
         return heeds
 

@@ -24,9 +24,6 @@ STEP, NOW, SLEEP, WAIT_FOR_RUN, WAIT_FOR_EVENT, START = (
 UUID = "uuid"
 """Takes a position and records nothing: it is derived."""
 
-HEARD_BEFORE, HEARD_WITHIN = "before", "within"
-"""When the function heard that its run is to be cancelled: before a call, or in it."""
-
 _WOKEN_BY = {SLEEP: "time", WAIT_FOR_RUN: "run", WAIT_FOR_EVENT: "event"}
 
 
@@ -44,22 +41,15 @@ class Record:
     @property
     def heeding(self) -> bool:
         """Whether the function knew by the end of the call that its run was to be cancelled."""
-        return "cancelled" in self.data
-
-    @property
-    def heard_at(self) -> int:
-        """The first position at which it knew."""
-        return self.position if self.data["cancelled"] == HEARD_BEFORE else self.position + 1
+        return bool(self.data.get("cancelled"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Journal:
-    """All that is recorded. ``end`` is the first position after it; ``heeds_from`` the first one at which a
-    wish to cancel was known of, ``end`` where none was."""
+    """All that is recorded. ``end`` is the first position after it."""
 
     records: Mapping[int, Record] = field(default_factory=dict)
     end: int = 0
-    heeds_from: int = 0
 
     @classmethod
     def read(cls, events: Iterable[Event]) -> Journal:
@@ -79,9 +69,7 @@ class Journal:
                 # from where it heard of it.
                 records = {at: record for at, record in records.items() if not record.heeding}
                 waits = max(records, default=None)
-        end = max(records, default=-1) + 1
-        heeding = (record.heard_at for record in records.values() if record.heeding)
-        return cls(records=records, end=end, heeds_from=min(heeding, default=end))
+        return cls(records=records, end=max(records, default=-1) + 1)
 
     def at(self, position: int, kind: str, name: str | None) -> Record | None:
         """What is recorded of this call; None beyond the end. Raises CodeChanged when it is another call."""

@@ -11,7 +11,7 @@ from baton_sdk import payload
 from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound
 from baton_sdk.worker import failures
 from baton_sdk.worker.errors import CodeChanged, InvalidResult, Misuse
-from baton_sdk.worker.journal import CHECKPOINT, HEARD_BEFORE, HEARD_WITHIN, Journal, Record
+from baton_sdk.worker.journal import CHECKPOINT, Journal, Record
 from baton_sdk.worker.standing import Standing
 from baton_sdk.writer import Writer
 
@@ -36,12 +36,6 @@ class Recorder:
         """Whether what happens now is in the log already."""
         return self._position < self._journal.end
 
-    @property
-    def may_heed(self) -> bool:
-        """Whether the function has come to where it did not know yet of a wish to cancel: before that, none
-        must reach it."""
-        return self._position >= self._journal.heeds_from
-
     @contextmanager
     def call(self, kind: str, name: str | None = None) -> Iterator[Call]:
         """One call of the context. Raises CodeChanged where another was recorded, and from then on, what it
@@ -61,8 +55,6 @@ class Recorder:
             raise
         self._position += 1
         call = Call(self, position, kind, name, record)
-        call.heeding = self.heeding
-        self.heeding = self.heeding or (record is not None and record.heeding)
         if record is not None and "error" in record.data:
             raise failures.revived(record.data["error"])
         self._inside = call.spoken
@@ -98,7 +90,7 @@ class Recorder:
         InvalidResult for what the log can't keep, and Lost."""
         data: dict[str, Any] = {"position": call.position, "kind": call.kind, "name": call.name, **own}
         if self.heeding:
-            data["cancelled"] = HEARD_BEFORE if call.heeding else HEARD_WITHIN
+            data["cancelled"] = True
         found: dict[str, Any] = as_json(data, f"the result of {call.spoken}")
         with self.sending():
             self._writer.emit(CHECKPOINT, data)
@@ -134,8 +126,6 @@ class Call:
         self.name = name
         self.record = record
         self.error: Exception | None = None
-        self.heeding = False
-        """Whether the function knew of a wish to cancel when it made this call."""
         self._recorder = recorder
 
     @property
