@@ -1,4 +1,4 @@
-"""While a deployment rolls, two versions work on the same rows: the older one loses nothing of the newer one's."""
+"""While a deployment rolls, two versions work on the same rows: the older loses nothing of the newer."""
 
 import pytest
 
