@@ -29,12 +29,18 @@ help: ## this list
 
 ##@ Use
 
-.PHONY: demo dev bench
+.PHONY: demo dev doctor model bench
 demo: $(VENV)/.stamp-demo ## watch a real job run through Baton on this machine, start to end
 	$(BIN)/baton demo $(ARGS)
 
 dev: $(VENV)/.stamp-demo ## serve Baton on this machine (port 4437) until Ctrl-C
 	$(BIN)/baton dev $(ARGS)
+
+doctor: $(VENV)/.stamp-demo ## examine a deployed stack (ARGS="--stack baton-prod-service --region eu-central-1")
+	$(BIN)/baton doctor --aws $(ARGS)
+
+model: $(VENV)/.stamp-demo ## show where a deployment breaks first (ARGS="--set due_shards=64")
+	$(BIN)/python -m infra.model $(ARGS)
 
 bench: $(VENV)/.stamp-test dynamodb-local ## measure units, round trips, CPU, imports, throughput (ARGS=--json)
 	$(BIN)/python -m tests.bench $(ARGS)
@@ -52,7 +58,7 @@ packages: $(AWS)/.stamp ## build what is deployed into dist/, bytecode and all, 
 	$(AWS)/bin/python -m infra.packages
 
 synth: export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
-synth: packages ## make the CloudFormation template and hold it against the tables (needs Node)
+synth: packages ## make the CloudFormation templates and hold them against the manifest (needs Node)
 	$(AWS)/bin/python -m infra.app
 	$(AWS)/bin/cfn-lint "cdk.out/*.template.json"
 	$(AWS)/bin/python -m pytest -W error --confcutdir=tests/infra/aws -m aws tests/infra/aws
