@@ -50,7 +50,7 @@ def build(*, checkout: Path = CHECKOUT, dist: Path = DIST) -> Sizes:
 def _parts(checkout: Path, dist: Path) -> Iterator[Part]:
     lock, core = checkout / "layers/deps/requirements.txt", checkout / "layers/core/python"
     here = Path(__file__).parent
-    tools = trees.digest(here, trees.sources(here)), *sorted(cuts.services())
+    tools = trees.digest(here, sorted([*here.glob("*.py"), *here.glob("*.mjs")])), *sorted(cuts.services())
 
     def deps(root: Path) -> None:
         wheels.install(lock, root / "python", LAMBDA)

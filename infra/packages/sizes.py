@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 MB = 1024 * 1024
 
 MAX_UNZIPPED = 250 * MB
@@ -12,7 +14,7 @@ MAX_ZIPPED = 50 * MB
 """Of one asset that is uploaded by itself; through S3, as the CDK does, it is held by the first alone."""
 
 
-class Asset(NamedTuple):
+class Asset(msgspec.Struct, frozen=True, kw_only=True):
     """One folder that was built, and the hashes of it and of what it was made from."""
 
     name: str

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from infra.manifest import FUNCTIONS
 from infra.packages import bytecode, cuts, trees, wheels
@@ -170,9 +171,9 @@ def test_a_lock_with_conditions_is_refused(tmp_path: Path):
 
 
 def test_what_lambda_would_not_take_is_told():
-    layer = Asset("deps", unzipped=249 * MB, zipped=51 * MB, digest="", made_from="")
-    small = Asset("functions/start", unzipped=1, zipped=1, digest="", made_from="")
-    large = small._replace(name="functions/finish", unzipped=2 * MB)
+    layer = Asset(name="deps", unzipped=249 * MB, zipped=51 * MB, digest="", made_from="")
+    small = Asset(name="functions/start", unzipped=1, zipped=1, digest="", made_from="")
+    large = replace(small, name="functions/finish", unzipped=2 * MB)
     assert len(Sizes(layers=[layer], functions=[small]).broken) == 1
     assert len(Sizes(layers=[layer], functions=[small, large]).broken) == 2
-    assert Sizes(layers=[layer._replace(zipped=1)], functions=[small]).broken == []
+    assert Sizes(layers=[replace(layer, zipped=1)], functions=[small]).broken == []
