@@ -5,7 +5,7 @@ from __future__ import annotations
 from baton.domain.clock import millis
 from baton.domain.states import State
 from baton.services.runs import Filter
-from tests.faults import asking
+from tests.faults import asking, invariants
 from tests.faults.lag import behind
 from tests.faults.world import World
 
@@ -124,3 +124,43 @@ def test_an_index_that_still_has_a_past_life_lists_no_run_twice(world: World) ->
         other.seam.watch = lambda call, send: then(call, send) if "IndexName" in call.request else send()
         listed = other.runtime.runs.list(asking.NAMESPACE, Filter(), limit=100, after=None)
     assert [detail.run.id for detail in listed.runs] == ["another"]
+
+
+def test_whoever_claims_by_an_index_that_is_behind_takes_nothing_that_is_anothers(world: World) -> None:
+    for run_id in ("taken", "settled", "free"):
+        asking.queued(world.container(), run_id=run_id)
+        world.clock.advance(0.001)
+    slow, fast = world.container(), world.container()
+    with behind(slow, indexes=True):
+        asking.claim_one(fast, "taken", "fast")
+        asking.cancel(fast, "settled")
+        assert [detail.run.id for detail in asking.claim(slow, "slow", most=3)] == ["free"]
+    found = invariants.check(world)
+    assert found.runs["taken"].lease is not None
+    assert found.runs["taken"].lease.worker_id == "fast"
+
+
+def test_nor_does_it_begin_an_attempt_of_what_was_claimed_and_given_back_meanwhile(world: World) -> None:
+    asking.queued(world.container(), run_id=ID)
+    slow, fast = world.container(), world.container()
+    with behind(slow, indexes=True):
+        asking.claim_one(fast, ID, "fast")
+        asking.append(world, fast, ID, "mine", attempt=1)
+        asking.release(fast, ID, "fast", delay_seconds=60)
+        assert asking.claim(slow, "slow") == [], "it is not available yet"
+    world.clock.advance(60)
+    (detail,) = asking.claim(slow, "slow")
+    assert detail.run.attempt == 2
+    invariants.check(world, as_read=True)
+
+
+def test_a_repeat_of_a_claim_is_known_however_far_behind_its_reads_are(world: World) -> None:
+    for run_id in ("one", "two"):
+        asking.queued(world.container(), run_id=run_id)
+        world.clock.advance(0.001)
+    again = world.container()
+    with behind(again, indexes=True):
+        first = asking.claim(world.container(), key="k")
+        repeated = asking.claim(again, key="k")
+    assert [detail.run for detail in repeated] == [detail.run for detail in first]
+    assert invariants.check(world).runs["two"].state is State.PENDING

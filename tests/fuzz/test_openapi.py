@@ -35,9 +35,11 @@ BEYOND_SCHEMA = {
     ("body", "lease_seconds"),  # shorter where the deployment allows it
     ("body", "resumable"),  # and another status
     ("body", "subscribes"),  # expressions
+    ("body", "workflows"),  # what a worker announces: expressions
     ("body", "batch"),  # its key is one
     ("body", "target"),  # the ARN of such a resource
     ("path", "name"),
+    ("path", "worker_id"),
 }
 """What may be wrong with a request that is right by its schema. Types that only Baton writes: see below."""
 
