@@ -32,7 +32,8 @@ class Stage:
 
     snap_start: frozenset[str] = frozenset()
     """Functions whose cold starts are restored from a snapshot. None by default: for Python a snapshot costs
-    some $2 a month for each function of 512 MB, used or not, and Baton at rest is to cost nothing."""
+    some $2 a month for each function of 512 MB, used or not, and Baton at rest is to cost nothing; and some
+    regions have none."""
     provisioned: Mapping[str, int] = field(default_factory=dict)
     """Containers kept warm, by function. None by default: each costs some $5 a month at 512 MB, and what is
     felt of a cold start is the first request after a pause. Not together with ``snap_start``."""

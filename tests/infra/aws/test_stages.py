@@ -42,6 +42,15 @@ def test_no_template_names_an_account_or_a_region(stages):
         assert not re.findall(r"\b[a-z]{2}-(?:north|south|east|west|central)[a-z]*-\d\b", text)
 
 
+def test_every_region_would_take_the_templates(prod):
+    # `make synth` lints those of `dev`, for one region.
+    from cfnlint.api import lint_all
+
+    for template in (prod.storage, prod.service):
+        found = [each for each in lint_all(json.dumps(template)) if not each.rule.id.startswith("I")]
+        assert [str(each) for each in found] == []
+
+
 def test_what_is_ours_is_called_so_that_nobody_may_push_to_it(prod):
     prefix = Settings(runs_table="r", log_table="l", catalog_table="c").own_prefix
     names = [each["FunctionName"] for each in prod.properties("AWS::Lambda::Function")]

@@ -40,8 +40,8 @@ from baton.store.dynamo import Raw
 from baton.store.events import EventKey
 
 MAX_LINKS = 10
-"""Invocations that hand a shard on to one another. Lambda takes more for a loop: the last link does what is
-left as far as its time goes, and the next sweep the rest."""
+"""Invocations that hand a shard on to one another, so that a fault of ours can't go on for ever where Lambda
+is told to let loops be: the last link does what is left as far as its time goes, the next sweep the rest."""
 
 PUT_OFF_TRIES = 3
 
