@@ -14,6 +14,7 @@ LONG = frozenset(
     {
         "announce, announce otherwise",
         "announce, announce the same",
+        "claim, claim of what was claimed before",
         "claim for the second time",
         "claim for the third time, large input",
         "claim three",
@@ -34,6 +35,7 @@ LONG = frozenset(
         "sweep a settled run that is waited for",
         "sweep what is owed by several",
         "sweep what more are owed than a row holds",
+        "the same claim twice",
         "the time, twice",
         "two publishers of what went on as new",
         "wait, going on as new",

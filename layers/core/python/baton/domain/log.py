@@ -175,7 +175,8 @@ def decide_append(
 
     Order of the refusals: the fence is missing (InvalidRequest) -> duplicate -> LeaseLost -> RunTerminal ->
     the rest (ProducerFenced, SequenceGap, StreamConflict). Whether the run is running is its row's to say: a
-    tail is only remembered while it was, and what ends that takes a slot.
+    tail is only remembered while it was, and what ends that takes a slot; but for the end of a lease, whose
+    holder may be heard until somebody else claims, which takes one.
     """
     header = tail.header
     if attempt is None and (tail.fenced or header.attempt > 1):
