@@ -116,7 +116,7 @@ class Recorder:
     def call(self, of: Function, event):
         """One invocation of a function, in a container of its own that knows an older catalog: so it asks
         whether that has changed, and reads it anew."""
-        runtime = bootstrap.build(self._settings, self.clock, seed=self.clock.now(), onward=self)
+        runtime: Any = bootstrap.build(self._settings, self.clock, seed=self.clock.now(), onward=self)
         runtime.dynamo.connection._client = self.dynamodb
         runtime.dynamo.client = lambda service, region: self
         old: Future[Snapshot] = Future()

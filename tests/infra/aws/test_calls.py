@@ -10,6 +10,7 @@ from infra.local.routing import Router
 from infra.local.scheduler import Scheduler
 from infra.manifest import FUNCTIONS, Route
 from infra.signals import PARKED, QUEUES
+from tests.unit.manual_clock import ManualClock
 
 pytestmark = pytest.mark.aws
 
@@ -82,7 +83,7 @@ def test_the_gateway_lets_in_so_much_and_logs_each_request_without_what_it_says(
 
 
 def test_the_clock_calls_what_it_calls_on_the_laptop(dev):
-    local = Scheduler(FUNCTIONS, lambda *_: None, clock=None, region="r")._functions
+    local = Scheduler(FUNCTIONS, lambda *_: None, clock=ManualClock(), region="r")._functions
     expected = {each.name: f"rate({each.schedule.every_minutes} minute)" for each in local if each.schedule}
     deployed = {}
     for each in dev.properties("AWS::Scheduler::Schedule"):
