@@ -347,6 +347,20 @@ def test_a_pending_run_takes_no_appends(api: Lambdas, house: House):
         assert (answer.status, answer.slug) == (409, "stream-conflict")
 
 
+def test_who_brings_the_logs_end_is_heard_until_the_next_claim_and_not_after(api: Lambdas):
+    """What ends a lease takes no slot of the log; the claim after it does."""
+    _held(api)
+    tail = api.append("the-run", baton_attempt="1").headers["baton-tail"]
+    api.call("POST", RELEASE, MINE)
+    heard = api.append("the-run", baton_attempt="1", baton_tail=tail)
+    assert heard.status == 204
+    _claim(api, "w2")
+    for echo in (tail, heard.headers["baton-tail"]):
+        answer = api.append("the-run", baton_attempt="1", baton_tail=echo)
+        assert (answer.status, answer.slug) == (409, "lease-lost")
+    assert [type_ for type_, _, _ in _said(api)] == ["note", "note", "claimed"]
+
+
 # Bad input
 
 OUT_OF_BOUNDS: dict[str, list[Any]] = {
