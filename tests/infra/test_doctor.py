@@ -63,6 +63,7 @@ class Account:
         self.status, self.sources = "UPDATE_COMPLETE", {UUID: "Enabled"}
         self.stats, self.denied, self.ahead = {"owed": 0}, set(), 0.0
         self.asked: list[httpx.Request] = []
+        self.result = "OK"
         self._lambdas_made = 0
         self._aws, self.parked = aws, aws.queue()
         self.sqs, self.dynamodb = aws.made["sqs"], aws.made["dynamodb"]
@@ -141,8 +142,8 @@ class Account:
             stubber.add_response("get_function_configuration", told, {"FunctionName": "sweep"})
             return
         for uuid, state in self.sources.items():
-            arn = f"arn:aws:dynamodb:{REGION}:1:table/runs/stream/2026"
-            source = {"State": state, "EventSourceArn": arn}
+            arn = f"arn:aws:dynamodb:{REGION}:1:table/runs/stream/2026-11-29T21:21:33.291"
+            source = {"State": state, "EventSourceArn": arn, "LastProcessingResult": self.result}
             stubber.add_response("get_event_source_mapping", source, {"UUID": uuid})
 
     def answer(self, request):
@@ -176,7 +177,7 @@ def test_a_stack_that_is_well_is_told_so_check_by_check(account):
     found = account.findings()
     assert [each.check for each in found] == [
         "stack", "reachable", "clock", "owed, default", "due", "parked", "alarms",
-        "reads table/runs", "schedule",
+        "source", "schedule",
     ]  # fmt: skip
     assert all(each.ok and each.do is None for each in found), found
 
@@ -233,9 +234,14 @@ def test_an_alarm_that_somebody_deleted_is_missed(account):
 @pytest.mark.parametrize("state", ["Disabled", "Disabling"])
 def test_a_source_that_is_not_read_is_wrong(account, state):
     account.sources[UUID] = state
-    found, do = account.wrong()["reads table/runs"]
-    assert found.startswith(state)
+    found, do = account.wrong()["source"]
+    assert found == f"table/runs: {state}, OK"
     assert f"--uuid {UUID} --enabled" in do
+
+
+def test_a_source_whose_batches_fail_is_wrong(account):
+    account.result = "PROBLEM: Function call failed"
+    assert account.wrong()["source"][0] == "table/runs: Enabled, PROBLEM: Function call failed"
 
 
 def test_a_schedule_that_is_off_is_wrong(account):

@@ -31,18 +31,22 @@ def alarms(cloudwatch: Any, names: Sequence[str]) -> Iterator[Finding]:
 
 
 def mappings(lambda_: Any, uuids: Sequence[str]) -> Iterator[Finding]:
-    """Whether each event source is read."""
+    """Whether each event source is read, and its batches are taken."""
     for uuid in uuids:
         told = lambda_.get_event_source_mapping(UUID=uuid)
-        source = told.get("EventSourceArn", uuid).split(":")[-1].split("/stream/")[0]
-        check, found = (
-            f"reads {source}",
-            f"{told['State']}, last: {told.get('LastProcessingResult', 'unknown')}",
-        )
-        if told["State"] in ("Enabled", "Enabling", "Updating", "Creating"):
-            yield well(check, found)
+        result = told.get("LastProcessingResult", "nothing read yet")
+        found = f"{_source(told.get('EventSourceArn', uuid))}: {told['State']}, {result}"
+        if told["State"] not in ("Enabled", "Enabling", "Updating", "Creating"):
+            yield unwell("source", found, f"aws lambda update-event-source-mapping --uuid {uuid} --enabled")
+        elif result.startswith("PROBLEM"):
+            yield unwell("source", found, "read the log of the function that it is for")
         else:
-            yield unwell(check, found, f"aws lambda update-event-source-mapping --uuid {uuid} --enabled")
+            yield well("source", found)
+
+
+def _source(arn: str) -> str:
+    """The table or queue that is read: a stream's name has colons in its time."""
+    return arn.split(":", 5)[-1].split("/stream/")[0]
 
 
 def schedules(scheduler: Any, names: Sequence[str]) -> Iterator[Finding]:
