@@ -29,6 +29,12 @@ def singles(assumed: Assumptions, settings: Settings) -> list[Single]:
             "nothing: more runs",
         ),
         Single(
+            "changes a second of one run's row, in transactions",
+            quotas.PARTITION_WRITES.most / 2,
+            "it is in one partition",
+            "nothing: more runs",
+        ),
+        Single(
             "inputs a second that join windows of one subscriber and key",
             1 / (2 * assumed.trip_seconds),
             "each reads the window's header and writes it",
