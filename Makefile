@@ -42,7 +42,7 @@ doctor: $(VENV)/.stamp-demo ## examine a deployed stack (ARGS="--stack baton-pro
 model: $(VENV)/.stamp-demo ## show where a deployment breaks first (ARGS="--set due_shards=64")
 	$(BIN)/python -m infra.model $(ARGS)
 
-bench: $(VENV)/.stamp-test dynamodb-local ## measure units, round trips, CPU, imports, throughput (ARGS=--json)
+bench: $(VENV)/.stamp-test dynamodb-local ## measure units, round trips, CPU, imports, cold starts, throughput (ARGS=--json)
 	$(BIN)/python -m tests.bench $(ARGS)
 
 ##@ Build

@@ -14,6 +14,8 @@ import pytest
 from infra.manifest import FUNCTIONS
 from infra.packages import cuts, trees
 from infra.packages.build import build
+from infra.packages.bytecode import compile_all
+from infra.packages.failed import Failed
 from infra.packages.layout import CHECKOUT, LAYERS, function_dir, layer_dir
 from infra.packages.platforms import LAMBDA
 from infra.packages.sizes import MB, Sizes
@@ -84,7 +86,7 @@ def test_every_wheel_is_pure_or_of_lambdas_python_and_processor():
     for notes in deps.glob("*.dist-info/WHEEL"):
         tags = re.findall(r"^Tag: (\S+)$", notes.read_text(), re.MULTILINE)
         assert tags
-        fitting = [f"{LAMBDA.cache_tag.replace('cpython-', 'cp')}-cp313-{tag}" for tag in LAMBDA.tags]
+        fitting = [f"cp313-cp313-{tag}" for tag in LAMBDA.tags]
         assert all(tag.endswith("-none-any") or tag in fitting for tag in tags), (notes, tags)
 
 
@@ -134,6 +136,13 @@ def test_another_checkout_builds_the_same(tmp_path: Path, sizes: Sizes):
     assert build(checkout=checkout, dist=dist) == sizes
     for layer in LAYERS:
         assert trees.digest(layer_dir(layer, dist)) == trees.digest(layer_dir(layer))
+
+
+def test_a_module_that_does_not_compile_is_refused_by_its_name(tmp_path: Path):
+    (tmp_path / "sound.py").write_text("def f(): return 1\n")
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    with pytest.raises(Failed, match=r"/opt/python/broken\.py"):
+        compile_all(tmp_path)
 
 
 def _bytecode(path: Path) -> Path:
