@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
@@ -24,6 +26,16 @@ class Alarms(Construct):
         super().__init__(scope, name)
         self.topic = sns.Topic(
             self, "topic", topic_name=f"{stage.prefix}-alarms", enforce_ssl=True, display_name="Baton"
+        )
+        # What has a policy of its own, here the one that asks for TLS, takes only what it says.
+        self.topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="Alarms",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[self.topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}},
+            )
         )
         tell = actions.SnsAction(self.topic)
         self.all = [self._alarm(spec, stage) for spec in specs]

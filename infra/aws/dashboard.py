@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import aws_cdk as cdk
 from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -38,7 +39,11 @@ class Dashboard(Construct):
         super().__init__(scope, name)
         self._stage = stage
         page = cloudwatch.Dashboard(
-            self, "dashboard", dashboard_name=stage.prefix, default_interval=Duration.hours(3)
+            self,
+            "dashboard",
+            # Dashboards have their names in an account, not in a region.
+            dashboard_name=f"{stage.prefix}-{cdk.Aws.REGION}",
+            default_interval=Duration.hours(3),
         )
         page.add_widgets(
             cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=WHOLE, height=5)

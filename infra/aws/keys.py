@@ -13,14 +13,14 @@ KEY_CHARACTERS = 44
 
 
 class SigningKeys(secretsmanager.Secret):
-    """A secret in the spelling of `BATON_SIGNING_KEYS`: base64, with commas between keys, the newest last."""
+    """A secret in the spelling of `BATON_SIGNING_KEYS`: base64, with commas between keys, the newest last.
+    Its name is CloudFormation's: one that was deleted keeps its own for weeks."""
 
     def __init__(self, scope: Construct, name: str, *, stage: Stage) -> None:
         super().__init__(
             scope,
             name,
-            secret_name=f"{stage.prefix}/signing-keys",
-            description="What signs cursors and tails: keys in base64, with commas between them, newest last",
+            description=f"Baton ({stage.name}): what signs cursors and tails, newest last",
             generate_secret_string=secretsmanager.SecretStringGenerator(
                 password_length=KEY_CHARACTERS, exclude_punctuation=True, include_space=False
             ),

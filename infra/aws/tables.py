@@ -1,4 +1,4 @@
-"""The manifest's tables in DynamoDB: on demand, recoverable, kept where the stage is protected."""
+"""The manifest's tables in DynamoDB: on demand, encrypted, recoverable, kept where the stage is protected."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ class Tables(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
+            # With the key of the account that AWS keeps for DynamoDB: each use of it is in CloudTrail.
+            encryption=dynamodb.TableEncryptionV2.aws_managed_key(),
             time_to_live_attribute=spec.ttl_attribute,
             dynamo_stream=dynamodb.StreamViewType[spec.stream_view] if spec.stream_view else None,
             deletion_protection=stage.protected,

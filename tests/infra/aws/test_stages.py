@@ -107,6 +107,15 @@ def test_an_alarm_looks_at_what_is_measured_of_this_stage_and_tells_somebody(pro
     assert spec.do in made["AlarmDescription"]
 
 
+def test_alarms_alone_may_tell_the_topic_and_only_over_tls(prod):
+    [policy] = prod.properties("AWS::SNS::TopicPolicy")
+    told = {each["Effect"]: each for each in policy["PolicyDocument"]["Statement"]}
+    assert set(told) == {"Allow", "Deny"}
+    assert told["Allow"]["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert told["Allow"]["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    assert told["Deny"]["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
 def test_what_baton_measures_itself_is_looked_for_where_it_says_it(prod, capsys, monkeypatch):
     monkeypatch.setattr(observability, "SERVICE", "baton-prod")
     observability.note("sweep", 12, more=1, owed_seconds=3)

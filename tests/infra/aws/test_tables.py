@@ -49,8 +49,9 @@ def test_a_table_has_the_keys_indexes_expiry_and_stream_of_its_spec(tables_of, s
 
 
 @pytest.mark.parametrize("spec", TABLES, ids=lambda spec: spec.name)
-def test_a_table_is_on_demand_and_recoverable_to_a_point_in_time(tables_of, spec):
+def test_a_table_is_on_demand_encrypted_and_recoverable_to_a_point_in_time(tables_of, spec):
     table = tables_of["prod"][spec.name]["Properties"]
+    assert table["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS"}
     assert table["BillingMode"] == "PAY_PER_REQUEST"
     assert [replica["PointInTimeRecoverySpecification"] for replica in table["Replicas"]] == [
         {"PointInTimeRecoveryEnabled": True}
