@@ -114,7 +114,9 @@ def performed(program, deaths, any_hire):
         worker = any_hire(baton, baton.clock, f"w{number}", line)
         worker.workflow("report")(program)
         with suppress(TryAgain):
-            while perform_one(worker, program) and not (line and line.cut):
+            for _ in range(len(program.calls) + 2):
+                if not perform_one(worker, program) or (line and line.cut):
+                    break
                 onward(baton)
         onward(baton)
         if baton.state("r1") == "completed":
