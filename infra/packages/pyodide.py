@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -22,19 +23,25 @@ DOWNLOAD_SECONDS = 300
 
 
 def install() -> Path:
-    """The folder of the package, fetched into this checkout if it is not there.
+    """The folder of the package, fetched into this checkout if it is not there; several may call at once.
 
     Raises Failed where there is no npm, or what came is not the file whose hash is pinned here.
     """
     home = CACHE / VERSION
-    if not home.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
-            with tarfile.open(_download(Path(scratch))) as archive:
-                archive.extractall(scratch, filter="data")
-            # Renamed as the last step: a fetch that died halfway is not taken for a finished one.
-            (Path(scratch) / "package").rename(home)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.is_dir():
+            with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+                _unpack(_download(Path(scratch)), Path(scratch))
+                # Renamed as the last step: a fetch that died halfway is not taken for a finished one.
+                (Path(scratch) / "package").rename(home)
     return home
+
+
+def _unpack(package: Path, scratch: Path) -> None:
+    with tarfile.open(package) as archive:
+        archive.extractall(scratch, filter="data")
 
 
 def _download(into: Path) -> Path:

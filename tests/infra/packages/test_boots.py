@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from baton.api.signing import Tokens
 from infra.manifest import FUNCTIONS, function
 from infra.packages import cuts
 from infra.packages.build import build
@@ -16,10 +17,13 @@ from infra.packages.layout import function_dir
 from tests.bench import coldstarts
 from tests.functions.lambdas import Context
 from tests.infra.packages.container import booted
-from tests.infra.packages.deployment import Deployment, Recorded, lambdas_own, recorded
+from tests.infra.packages.deployment import KEY, Deployment, Recorded, lambdas_own, recorded
 from tests.infra.packages.image import Image, unpack
+from tests.infra.packages.secrets_manager import ADDRESS, keeping
 
 pytestmark = pytest.mark.slow
+
+SECRET = "arn:aws:secretsmanager:us-east-1:000000000000:secret:baton-test/signing-keys-AbCdEf"
 
 VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
@@ -94,6 +98,19 @@ def test_a_container_answers_what_the_laptop_answers(image: Image, dynamodb_loca
     ) as container:
         answer = container.answer(given.event)
     assert comparable(answer.result) == comparable(expected)
+
+
+def test_a_container_that_signs_reads_its_keys_from_the_secret(image: Image, dynamodb_local_url: str):
+    [given] = [each for each in recorded() if each.name == "start"]
+    cloud = Deployment(dynamodb_local_url, given.before)
+    told = cloud.environment
+    with keeping(SECRET, told.pop("BATON_SIGNING_KEYS")) as url:
+        told |= {"BATON_SIGNING_KEYS_SECRET": SECRET, ADDRESS: url}
+        with booted(image, function_dir("start"), environment=told) as container:
+            answer = container.answer(given.event).result
+    tail, run = answer["headers"]["Baton-Tail"], json.loads(answer["body"])["run"]
+    assert Tokens((KEY,)).echoed(run["namespace"], run["id"], tail) is not None
+    assert Tokens((b"another",)).echoed(run["namespace"], run["id"], tail) is None
 
 
 def test_nothing_of_the_layers_is_compiled_at_a_cold_start(image: Image):
