@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from baton.domain import states
 from baton.domain.log import Producer
 from baton.domain.states import State
 from baton.errors import BatonError, Internal, Unavailable
@@ -16,9 +17,9 @@ from tests.faults.crash import CrashPlan, Mode, settle_down
 from tests.faults.seam import Death
 from tests.faults.world import Container, House, World
 
-STEPS, SEEDS = 40, 12
+STEPS, SEEDS = 50, 12
 SKEWS = (-5, 0, 5)
-IDS, KEYS, PRODUCERS = ("a", "b"), ("k", "l"), ("p", "q")
+IDS, KEYS, PRODUCERS, WORKERS = ("a", "b"), ("k", "l"), ("p", "q"), ("w1", "w2")
 
 
 class Chaos:
@@ -39,6 +40,10 @@ class Chaos:
             self.cancel,
             self.resume,
             self.resume,
+            self.claim,
+            self.claim,
+            self.renew,
+            self.release,
             self.delete,
             self.sweep,
             self.wait,
@@ -71,6 +76,8 @@ class Chaos:
         given: dict[str, Any] = {"inactivity_timeout_seconds": self.rng.choice([None, 30])}
         if self.rng.random() < 0.5:
             given["key"] = f"{self.rng.choice(KEYS)} of {run_id}"
+        if self.rng.random() < 0.6:
+            given |= {"mode": states.Mode.QUEUED, "max_attempts": self.rng.choice([1, 3])}
         asking.start(container, self.rng.choice([None, asking.LARGE]), run_id=run_id, **given)
 
     def append(self, container: Container, run_id: str) -> None:
@@ -96,6 +103,24 @@ class Chaos:
     def resume(self, container: Container, run_id: str) -> None:
         asking.resume(container, run_id, force=self.rng.random() < 0.5, key=self.rng.choice([None, "r"]))
 
+    def claim(self, container: Container, run_id: str) -> None:
+        worker, key = self.rng.choice(WORKERS), self.rng.choice([None, *KEYS])
+        if self.rng.random() < 0.5:
+            asking.claim_one(container, run_id, worker, key=key)
+        else:
+            asking.claim(container, worker, key=key, most=self.rng.choice([1, 2]))
+
+    def renew(self, container: Container, run_id: str) -> None:
+        attempt = self._fence(run_id) or 1
+        asking.renew(container, run_id, self._worker(run_id), attempt=attempt)
+
+    def release(self, container: Container, run_id: str) -> None:
+        how: dict[str, Any] = {"delay_seconds": self.rng.choice([None, 0, 30])}
+        if self.rng.random() < 0.5:
+            how["error"] = {"message": "it broke"}
+        attempt = self._fence(run_id) or 1
+        asking.release(container, run_id, self._worker(run_id), attempt=attempt, **how)
+
     def delete(self, container: Container, run_id: str) -> None:
         if self.rng.random() < 0.5:
             asking.delete(container, run_id)
@@ -105,6 +130,12 @@ class Chaos:
 
     def wait(self, _container: Container, _run_id: str) -> None:
         self.world.clock.advance(self.rng.choice([0, 0.001, 1, 45, 700]))
+
+    def _worker(self, run_id: str) -> str:
+        """Mostly the one that holds it."""
+        run = invariants.facts(self.world).runs.get(run_id)
+        holder = None if run is None or run.lease is None else run.lease.worker_id
+        return self.rng.choice([holder or WORKERS[0], holder or WORKERS[0], *WORKERS])
 
     def _fence(self, run_id: str) -> int | None:
         """Mostly the right one."""
