@@ -65,7 +65,9 @@ def test_it_is_driven_under_its_attempt_from_then_on(house, runtime):
     queue(runtime, "r1")
     driver = house.container()
     claim(driver)
-    append(driver, "r1", 1, attempt=1)
+    with calls_of(driver) as calls:
+        append(driver, "r1", 1, attempt=1)
+    assert names_of(calls) == ["PutItem"], "it knows where a log ends in which nothing was said"
     append(house.container(), "r1", 2, attempt=1)
     assert finish(house.container(), "r1", attempt=1).finished
     assert types_of(replay(runtime, "r1")) == ["start", "note", "note", "end"]

@@ -130,6 +130,16 @@ def test_a_look_is_one_query_where_nothing_waits_and_where_enough_does(put, hous
     assert len(calls) == 1
 
 
+def test_however_much_is_for_later_it_costs_one_query_more(put, house):
+    for n in range(100):
+        put(f"later-{n}", NOW + 1 + n, priority=9)
+    put("now", priority=4)
+    runtime = house.container()
+    with calls_of(runtime) as calls:
+        assert available(runtime.claims._context.queue) == ["now"]
+    assert len(calls) == 2
+
+
 def test_all_for_later_and_none_behind_them_is_an_end(queue, put):
     for n in range(20):
         put(f"later-{n}", NOW + 1, priority=0)
