@@ -16,7 +16,11 @@ from baton.errors import Unavailable
 from tests.unit.house import House
 
 ARN = "arn:aws:secretsmanager:eu-central-1:000000000000:secret:keys"
-GIVEN: dict[str, Any] = {"region_name": "eu-central-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
+GIVEN: dict[str, Any] = {
+    "region_name": "eu-central-1",
+    "aws_access_key_id": "a",
+    "aws_secret_access_key": "b",
+}
 
 
 @pytest.fixture(scope="module")
