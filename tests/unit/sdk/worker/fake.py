@@ -317,14 +317,14 @@ class Baton:
         attempt, seq = int(request.headers["baton-attempt"]), int(request.headers["producer-seq"])
         producer = (request.headers["producer-id"], attempt)
         if seq <= row.producers.get(producer, -1):
-            return httpx.Response(204)
+            return httpx.Response(204, headers={"stream-next-offset": str(len(row.log))})
         refusal = self._fenced(row, request)
         if refusal is not None:
             return refusal
         row.producers[producer] = seq
         for event in body:
             self.say(row, event["type"], event.get("data"))
-        return httpx.Response(200)
+        return httpx.Response(200, headers={"stream-next-offset": str(len(row.log))})
 
     def _read(self, row: Row, request: httpx.Request, body: Any) -> httpx.Response:
         asked = request.url.params["offset"]

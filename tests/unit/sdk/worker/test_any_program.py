@@ -22,6 +22,10 @@ RECORDED = ("step", "fails", "now", "sleep", "wait", "start", "child")
 ANY = [*RECORDED, "uuid", "emit", "nap"]
 CALLS = st.lists(st.sampled_from(ANY), min_size=1, max_size=9)
 CANCELLED = st.lists(st.sampled_from([*ANY, "poll", "cancel"]), min_size=1, max_size=9)
+# Not shrunk: they are small, and one that fails takes all the workers there are.
+EXAMPLES = hypothesis.settings(
+    max_examples=60, phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate), report_multiple_bugs=False
+)
 DEATHS = st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=5)
 
 
@@ -108,7 +112,7 @@ def performed(program, deaths, any_hire):
     baton = program.baton
     baton.start("r1")
     dying = iter(deaths)
-    for number in range(60):
+    for number in range(25):
         death = next(dying, None)
         line = None if death is None else Line(baton, dies_at=death[0], heard=death[1])
         worker = any_hire(baton, baton.clock, f"w{number}", line)
@@ -135,7 +139,7 @@ def perform_one(worker, program):
     return claimed.runs
 
 
-@hypothesis.settings(max_examples=60)
+@EXAMPLES
 @hypothesis.given(calls=CALLS, deaths=DEATHS)
 def test_any_program_survives_any_deaths(calls, deaths, any_hire):
     baton = Baton(Hand())
@@ -143,7 +147,7 @@ def test_any_program_survives_any_deaths(calls, deaths, any_hire):
     check(baton, calls)
 
 
-@hypothesis.settings(max_examples=60)
+@EXAMPLES
 @hypothesis.given(calls=CANCELLED, deaths=DEATHS)
 def test_any_program_that_is_cancelled_can_be_resumed_to_its_end(calls, deaths, any_hire):
     baton = Baton(Hand())
