@@ -154,7 +154,7 @@ def test_pipelined_requests_are_answered_in_order(http: httpx.Client, run: str):
 
 
 def test_no_answers_body_waits_until_its_head_is_acknowledged(stack: Stack):
-    assert stack._server._listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert stack._server._listener.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 # ---- headers

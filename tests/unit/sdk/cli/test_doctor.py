@@ -94,7 +94,7 @@ def replaced(monkeypatch):
         found.append((command, environment))
         raise SystemExit(0)
 
-    monkeypatch.setattr(deployment.os, "execve", replace)
+    monkeypatch.setattr("os.execve", replace)
     return found
 
 
