@@ -187,7 +187,7 @@ def test_a_worker_that_may_not_say_what_starts_its_workflows_leaves_that_if_noth
 def test_a_worker_that_may_not_say_what_starts_its_workflows_says_so_if_something_does(worker, baton):
     worker.workflow("report", on_completed=["build"])(lambda ctx: 1)
     refuse_to_announce(baton)
-    with pytest.raises(Forbidden, match="for an operator"):
+    with pytest.raises(Forbidden, match="the role operator"):
         worker.announce()
 
 
