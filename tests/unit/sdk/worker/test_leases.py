@@ -13,6 +13,7 @@ from baton_sdk.worker.endings import CancelHeeded, GivenBack, LeaseGone
 from baton_sdk.worker.execution import Execution
 from tests.unit.sdk import service as faults
 from tests.unit.sdk.service import problem
+from tests.unit.sdk.worker.fake import Hand
 
 GUARD_SECONDS = 20
 
@@ -207,8 +208,18 @@ def test_a_loss_ends_the_waiting_for_the_log(worker, baton):
         thread.join()
 
 
+class Passing(Hand):
+    """The first to wait has what it waits for at once; whoever waits after that waits for the end."""
+
+    def wait(self, event, seconds):
+        if self.waited:
+            return event.wait()
+        self.waited.append(seconds)
+        self.advance(seconds)
+        return False
+
+
 def test_the_keeper_is_beside_a_function_that_blocks(hire, baton):
-    """With the machine's clock, and a lease so short that the first renewal is due at once."""
     asked = threading.Event()
 
     def told(request, handler):
@@ -216,11 +227,13 @@ def test_the_keeper_is_beside_a_function_that_blocks(hire, baton):
         return handler(request)
 
     baton.fate["renew"].append(told)
-    worker = hire(clock=None, lease_seconds=0.03)
+    clock = Passing()
+    worker = hire(clock=clock)
     worker.workflow("report")(lambda ctx: asked.wait(GUARD_SECONDS))
     baton.start("r1")
     worker.run_once()
     assert asked.is_set()
+    assert clock.waited == [20]
 
 
 def test_a_cancel_is_heard_by_a_renewal_and_heeded_where_the_function_asks(worker, baton):
