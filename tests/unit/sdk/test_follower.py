@@ -239,3 +239,10 @@ def test_a_replay_reads_page_after_page_to_the_tail_and_does_not_wait(client, se
     fill(service, 7, closed=False)
     assert seqs(client.stream("r1")) == list(range(7))
     assert [request.url.params.get("live") for request in service.requests] == [None] * 3
+
+
+def test_an_answer_that_is_not_the_logs_is_no_end_of_it(client, service):
+    fill(service, 7, closed=False)
+    service.faults += [faults.fine, lambda r, h: httpx.Response(200)]
+    with pytest.raises(baton_sdk.BadAnswer, match="where the log goes on"):
+        list(client.stream("r1"))

@@ -297,6 +297,15 @@ def test_a_broken_answer_does_not_leave_anyone_waiting(client, service):
     assert caught == [ZeroDivisionError]
 
 
+def test_an_answer_that_is_not_the_logs_acknowledges_nothing(client, service):
+    service.faults.append(lambda r, h: httpx.Response(200, html="<p>please log in</p>"))
+    writer = client.writer("r1", limits=AT_ONCE)
+    writer.emit("note")
+    with pytest.raises(baton_sdk.BadAnswer, match="where the log goes on"):
+        writer.flush()
+    assert writer.next_offset is None and service.log == []
+
+
 def test_append_without_a_writer_is_one_batch_and_one_answer(client, service):
     answer = client.append("r1", [{"type": "a"}, {"type": "b", "data": 1}], attempt=2, tail="t")
     assert (answer.duplicate, answer.tail, len(service.log)) == (False, "tail-0", 2)

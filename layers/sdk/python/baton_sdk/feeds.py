@@ -11,7 +11,7 @@ from httpx_sse import EventSource, ServerSentEvent
 
 from baton_sdk import payload
 from baton_sdk.errors import BadAnswer, BatonError
-from baton_sdk.log import START, Page, events_from
+from baton_sdk.log import START, Page, events_from, next_offset
 from baton_sdk.transport import Request, Transport, reading
 
 LIVE_READ_TIMEOUT = 45.0
@@ -72,7 +72,7 @@ def _page(response: httpx.Response) -> Page:
     headers = response.headers
     return Page(
         events=events_from(payload.decode(response.content)) if response.content else (),
-        next_offset=headers.get("stream-next-offset"),
+        next_offset=next_offset(headers),
         cursor=headers.get("stream-cursor"),
         up_to_date=_true(headers.get("stream-up-to-date")),
         closed=_true(headers.get("stream-closed")),

@@ -67,3 +67,12 @@ def events_from(messages: Any) -> tuple[Event, ...]:
     if not isinstance(messages, list):
         raise BadAnswer("the log's answer is not an array of messages")
     return tuple(Event.from_json(message) for message in messages)
+
+
+def next_offset(headers: Mapping[str, str]) -> str:
+    """Where the log goes on after what an answer tells of it. Raises BadAnswer where it does not say: then it
+    is not the log's answer but a proxy's, and what it seems to tell (nothing there, taken) is not so."""
+    offset = headers.get("stream-next-offset")
+    if not offset:
+        raise BadAnswer("the log's answer does not say where the log goes on")
+    return offset

@@ -47,7 +47,7 @@ class LogCalls(Calls):
         request = Request(method="HEAD", path=stream_path(run_id), repeatable=True)
         headers = self._transport.send(request).headers
         closed = headers.get("stream-closed", "").lower() == "true"
-        return Page(next_offset=headers.get("stream-next-offset"), up_to_date=True, closed=closed)
+        return Page(next_offset=log.next_offset(headers), up_to_date=True, closed=closed)
 
     def read(self, run_id: str, offset: str = log.START) -> Page:
         """One page of the log from ``offset``: at once, whatever is there."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from baton_sdk.log import Appended
+from baton_sdk.log import Appended, next_offset
 from baton_sdk.retry import Listener, RetryPolicy
 from baton_sdk.transport import JSON_TYPE, Request, Transport
 
@@ -69,7 +69,7 @@ def send_append(
     )
     response = transport.send(request, retry=retry, listener=listener, stop=stop)
     return Appended(
-        next_offset=response.headers.get("stream-next-offset"),
+        next_offset=next_offset(response.headers),
         tail=response.headers.get(TAIL_HEADER),
         # Without producer headers 204 is the only success; with them it says "already here".
         duplicate=producer is not None and response.status_code == httpx.codes.NO_CONTENT,
