@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from datetime import timedelta
 
@@ -368,3 +369,48 @@ def test_a_run_goes_on_as_a_new_one(worker, baton):
     worker.run_once()
     assert baton.state("r1") == "completed"
     assert baton.bodies["finish"][-1] == {"status": "completed", "continue_as_new": {"input": {"n": 2}}}
+
+
+def test_a_step_that_would_have_ended_the_program_fails_in_the_next_attempt_alike(worker, baton, effects):
+    @worker.workflow("report")
+    def report(ctx):
+        caught = None
+        try:
+            ctx.step("a", sys.exit, 3)
+        except SystemExit as error:
+            caught = error.code
+        got = ctx.step("b", effects, "b", result="b")
+        if ctx.attempt == 1:
+            crash()
+        return [caught, got]
+
+    baton.start("r1")
+    die(worker, baton)
+    worker.run_once()
+    assert baton.rows["r1"].run["output"] == [3, "b"]
+    assert effects.done == ["b"]
+
+
+@pytest.mark.parametrize("kept_back", [False, True])
+def test_a_function_that_is_left_because_it_waits_does_nothing_more_until_it_goes_on(
+    worker, baton, effects, hand, kept_back
+):
+    @worker.workflow("report")
+    def report(ctx):
+        try:
+            ctx.sleep(30)
+            ctx.step("a", effects, "a")
+        except BaseException:
+            if not kept_back:
+                raise
+        finally:
+            ctx.step("tidy", effects, "tidy")
+        return "done"
+
+    baton.start("r1")
+    worker.run_once()
+    assert (baton.state("r1"), effects.done) == ("suspended", [])
+    hand.advance(30)
+    baton.wake("r1", kind="time", until="2026-11-29T12:00:30.000Z")
+    worker.run_once()
+    assert (baton.rows["r1"].run["output"], effects.done) == ("done", ["a", "tidy"])

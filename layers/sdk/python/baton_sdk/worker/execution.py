@@ -155,7 +155,7 @@ class Execution:
                 try:
                     output = self._function(context, self.run)
                 except Exception:
-                    recorder.check_unchanged()
+                    recorder.check_not_leaving()
                     raise
                 recorder.ended()
                 return Completed(as_json(output, f"the output of {self._function.name}"))

@@ -33,7 +33,7 @@ def text(value: str) -> str:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def kept(error: Exception) -> dict[str, Any]:
+def kept(error: BaseException) -> dict[str, Any]:
     """An error as a checkpoint has it: its class and what it was made of, where JSON can say that."""
     args: list[Any] | None = list(error.args)
     try:
@@ -51,14 +51,15 @@ def kept(error: Exception) -> dict[str, Any]:
     }
 
 
-def revived(data: Mapping[str, Any]) -> Exception:
+def revived(data: Mapping[str, Any]) -> BaseException:
     """The error that was kept, made as pickle would make it: from its class and its args. StepFailed where
     the class is not in the program any more, or is made of something else."""
     kind: Any = sys.modules.get(str(data.get("module")))
     for name in str(data.get("class")).split("."):
         kind = getattr(kind, name, None)
     args = data.get("args")
-    if isinstance(kind, type) and issubclass(kind, Exception) and isinstance(args, list):
+    if isinstance(kind, type) and issubclass(kind, BaseException) and isinstance(args, list):
         with suppress(Exception):  # whatever a constructor raises: the failure is told all the same
-            return kind(*args)
+            made: BaseException = kind(*args)
+            return made
     return StepFailed(f"{data.get('class')}: {data.get('message')}")

@@ -10,7 +10,7 @@ from typing import Any
 from baton_sdk import payload
 from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound
 from baton_sdk.worker import failures
-from baton_sdk.worker.errors import CodeChanged, InvalidResult, Misuse
+from baton_sdk.worker.errors import CodeChanged, InvalidResult, Misuse, Unwinding
 from baton_sdk.worker.journal import CHECKPOINT, Journal, Record
 from baton_sdk.worker.standing import Standing
 from baton_sdk.writer import Writer
@@ -27,7 +27,7 @@ class Recorder:
         self._position = 0
         self._inside: str | None = None
         self._failed: Call | None = None
-        self._changed: CodeChanged | None = None
+        self._leaving: CodeChanged | Unwinding | KeyboardInterrupt | None = None
         self.heeding = False
         """Whether the function knows that its run is to be cancelled."""
 
@@ -38,20 +38,22 @@ class Recorder:
 
     @contextmanager
     def call(self, kind: str, name: str | None = None) -> Iterator[Call]:
-        """One call of the context. Raises CodeChanged where another was recorded, and from then on, what it
-        failed with where it failed, Misuse inside of a step, Lost and Draining.
+        """One call of the context. Raises CodeChanged where another was recorded, what it failed with where
+        it failed, Misuse inside of a step, Lost and Draining; and what the function is being left with, if it
+        goes on all the same: what it does while it is left (in a ``finally``, say) it would not do at this
+        position when it is called again.
 
         A failure is recorded only once the function goes on in spite of it: one that ends the attempt is
         tried again in the next.
         """
         self.check_outside(kind)
-        self.check_unchanged()
+        self.check_not_leaving()
         self._record_failed()
         position = self._position
         try:
             record = self._journal.at(position, kind, name)
         except CodeChanged as changed:
-            self._changed = changed
+            self._leaving = changed
             raise
         self._position += 1
         call = Call(self, position, kind, name, record)
@@ -60,10 +62,10 @@ class Recorder:
         self._inside = call.spoken
         try:
             yield call
-        except CodeChanged as changed:
-            self._changed = changed
+        except (CodeChanged, Unwinding, KeyboardInterrupt) as leaving:
+            self._leaving = leaving
             raise
-        except Exception as error:
+        except BaseException as error:  # SystemExit and its like: a function may go on after these, too
             call.error = error
             self._failed = call
             raise
@@ -75,14 +77,15 @@ class Recorder:
         if self._inside is not None:
             raise Misuse(f"{kind} inside of {self._inside}: a step is performed whole, or not at all")
 
-    def check_unchanged(self) -> None:
-        """Raise CodeChanged if the function was told so, and goes on all the same."""
-        if self._changed is not None:
-            raise self._changed
+    def check_not_leaving(self) -> None:
+        """Raise again what the function is being left with, if it goes on all the same."""
+        if self._leaving is not None:
+            raise self._leaving
 
     def ended(self) -> None:
-        """The function has returned. Raises CodeChanged unless it asked for all that is recorded."""
-        self.check_unchanged()
+        """The function has returned. Raises CodeChanged unless it asked for all that is recorded, and what it
+        was being left with and kept back."""
+        self.check_not_leaving()
         self._journal.check_ended(self._position)
 
     def write(self, call: Call, own: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +128,7 @@ class Call:
         self.kind = kind
         self.name = name
         self.record = record
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self._recorder = recorder
 
     @property
