@@ -37,7 +37,7 @@ def test_eight_claimers_get_each_of_five_hundred_runs_once_per_attempt(world: An
     assert {run.state for run in found.runs.values()} == {State.RUNNING}
     per_claim = claimers.lost / len(claimers.claimed)
     print(f"{len(claimers.claimed)} claims, {claimers.lost} writes lost: {per_claim:.2f} each")
-    assert per_claim < 1, "they fight over the same runs"
+    assert per_claim < 0.5, "they fight over the same runs"
 
 
 @pytest.mark.parametrize("most", [5, 25])

@@ -213,6 +213,15 @@ def test_a_dead_workers_run_is_claimed_by_another_who_is_told_of_it(house, runti
     }
 
 
+def test_a_release_that_comes_after_the_run_was_taken_back_is_refused(house, runtime, held):
+    swept(house, 62)
+    waits = row(runtime, held)
+    for error in (None, BROKE, {"message": "the lease of worker w1 ran out", "type": "lease"}):
+        with pytest.raises(LeaseLost):
+            release(runtime, held, error=error)
+    assert row(runtime, held) == waits
+
+
 def test_a_run_whose_workers_all_die_is_dead_after_its_attempts(house, runtime):
     start(runtime, run_id="r1", mode=Mode.QUEUED)
     for attempt in (1, 2, 3):

@@ -160,7 +160,8 @@ def expire(
     if run.failures + 1 >= run.max_attempts:
         return _used_up(run, {"message": failure.message, "type": LEASE})
     pause = backoff.pause(run.failures + 1) * chance
-    return _back(run, Released(lease.worker_id, run.attempt, failure), pause, rev=rev, now=now)
+    released = Released(lease.worker_id, run.attempt, failure, ran_out=True)
+    return _back(run, released, pause, rev=rev, now=now)
 
 
 def next_look(run: Run, last_heard: Millis, skew_seconds: float, grace_seconds: float) -> Millis | None:
@@ -199,7 +200,7 @@ def _used_up(run: Run, error: dict[str, Any], key: str | None = None) -> Outcome
 def _released_by(run: Run, command: Release) -> bool:
     if run.attempt != command.attempt:
         return False
-    if run.state is State.PENDING and run.released is not None:
+    if run.state is State.PENDING and run.released is not None and not run.released.ran_out:
         return (run.released.worker_id, run.released.attempt) == (command.worker_id, command.attempt)
     return run.ending is not None and run.ending.key == _mark(command.worker_id)
 

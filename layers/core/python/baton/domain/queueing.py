@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -49,15 +49,22 @@ def to_queue(run: Run, available_at: Millis) -> Run:
     return replace(queued, push=Push(), announce=True, due_at=due)
 
 
-def in_turn(places: Iterable[Place], served: Mapping[str, int]) -> list[Place]:
+def longest_there(place: Place) -> tuple[Millis, str]:
+    """Sorts the places of a workflow by how long they have been available."""
+    return place.available_at, place.run_id
+
+
+def in_turn(
+    places: Iterable[Place], served: Mapping[str, int], first: Callable[[Place], Any] = longest_there
+) -> list[Place]:
     """``places`` in the order in which they are claimed: by priority; within one, workflows take turns,
-    beginning with the one that was served longest ago (``served`` counts up; 0: never); within a workflow the
-    one that has been available longest."""
+    beginning with the one that was served longest ago (``served`` counts up; 0: never); within a workflow by
+    ``first``."""
     ordered: list[Place] = []
     by_priority = sorted(places, key=lambda place: -place.priority)
     for _, same in groupby(by_priority, key=lambda place: place.priority):
         lines: dict[str, list[Place]] = {}
-        for place in sorted(same, key=lambda place: (place.available_at, place.run_id)):
+        for place in sorted(same, key=first):
             lines.setdefault(place.workflow, []).append(place)
         ordered += _turns(lines, served)
     return ordered

@@ -47,12 +47,13 @@ class Failure(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Released(msgspec.Struct, frozen=True, array_like=True):
-    """How the last lease ended, for whoever claims next: given up by its worker, or run out; ``failure``: and
-    that counts."""
+    """How the last lease ended, for whoever claims next: given up by its worker, or (``ran_out``) taken back.
+    ``failure``: and that counts."""
 
     worker_id: str
     attempt: int
     failure: Failure | None = None
+    ran_out: bool = False
 
 
 class Push(msgspec.Struct, frozen=True, array_like=True):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from baton.domain.clock import millis
+from baton.domain.clock import Millis, millis
 from baton.domain.leasing import Claim, claimed_by, decide_claim, logged
 from baton.domain.log import Tail
 from baton.domain.payload import KB, MAX_HANDOFF_INPUT
@@ -30,6 +30,9 @@ MAX_ANSWER = 4096 * KB - 256 * KB
 
 LOOKED_AT = 16
 """Places of one shard that a look reads, unless more runs are wanted."""
+
+CROWDED_MS = 5_000
+"""How long a container that was beaten to a run takes it that others claim the same."""
 
 MAX_WORKFLOWS_REMEMBERED = 10_000
 
@@ -54,6 +57,7 @@ class Claims:
         self._performer = performer
         self._details = details
         self._served: dict[str, int] = {}
+        self._crowded_until: Millis = 0
         self._turn = 0
         self._lock = Lock()
 
@@ -100,17 +104,21 @@ class Claims:
             for workflow in wanted.workflows
             for shard in range(context.settings.queue_shards)
         ]
-        found = [place for places in context.dynamo.each(looks) for place in places]
+        return self._ordered(wanted, [place for places in context.dynamo.each(looks) for place in places])
+
+    def _ordered(self, wanted: Wanted, places: list[Place]) -> list[Place]:
+        """Whose turn it is. Where another was faster of late, others want the same: then any of a workflow's
+        is as good as its first, so that they do not meet again."""
         with self._lock:
             served = {name: self._served.get(f"{wanted.namespace}#{name}", 0) for name in wanted.workflows}
-        return in_turn(found, served)
+        if self._context.clock.now() < self._crowded_until:
+            return in_turn(places, served, lambda _place: self._context.jitter())
+        return in_turn(places, served)
 
     def _take(
         self, wanted: Wanted, places: list[Place], record: ClaimRecord | None
     ) -> tuple[list[RunDetail], ClaimRecord | None]:
-        """Claim the first of ``places``. Where another was faster, others want the same: then any of the rest
-        is as good, so that they do not meet again. A claim with a key writes down what it goes for before it
-        does."""
+        """Claim the first of ``places``. A claim with a key writes down what it goes for before it does."""
         got: list[RunDetail] = []
         while places and len(got) < wanted.most:
             batch, places = self._batch(wanted, places, got)
@@ -130,7 +138,8 @@ class Claims:
                     break  # nobody could ask for them again
                 raise trouble
             if len(taken) < len(batch):
-                places.sort(key=lambda place: (-place.priority, self._context.jitter()))
+                self._crowded_until = self._context.clock.now() + CROWDED_MS
+                places = self._ordered(wanted, places)
         return got, record
 
     def _batch(
