@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
+import httpx
 import pytest
 
 from baton_sdk import Cancelled, NotFound, RetryableError, TerminalError
@@ -40,6 +41,21 @@ def test_any_other_error_is_logged_with_its_stack_and_tried_again(worker, baton)
     assert said == row.error
     assert (said["message"], said["type"]) == ("disk \\ud800 full", "OSError")
     assert "raise OSError" in said["stack"]
+
+
+def test_of_a_long_stack_the_middle_is_left_out(worker, baton):
+    def deeper(depth):
+        if depth:
+            deeper(depth - 1) if depth % 2 else deeper(depth - 1) or None
+        raise OSError("x" * 40_000 + " full")
+
+    def report(ctx):
+        deeper(50)
+
+    stack = perform(worker, baton, report).error["stack"]
+    assert len(stack) == 32 * 1024
+    assert "in report" in stack.splitlines()[1]
+    assert "\n[…]\n" in stack and stack.endswith("x full\n")
 
 
 def test_a_function_that_exits_its_program_has_failed_and_nothing_else(worker, baton):
@@ -215,6 +231,31 @@ def test_a_run_waits_neither_for_itself_nor_for_one_that_is_not_there(worker, ba
 
     row = perform(worker, baton, report)
     assert row.run["error"]["message"] == "a run can't wait for itself"
+
+
+def page(request, handler):
+    """The service has taken it, and a proxy answers."""
+    handler(request)
+    return httpx.Response(200, html="<p>please log in</p>")
+
+
+@pytest.mark.parametrize("fault", [faults.broken, page])
+@pytest.mark.parametrize("verb", ["finish", "suspend", "release"])
+def test_an_answer_that_says_nothing_of_an_ending_is_no_refusal(verb, fault, worker, baton):
+    baton.fate[verb].extend([fault, fault])
+
+    @worker.workflow("report")
+    def report(ctx):
+        if ctx.wait_for_event("go") and ctx.attempt == 2:
+            raise RetryableError("once", after=0)
+
+    row = baton.start("r1")
+    worker.run_once()
+    baton.wake("r1", kind="event", event="go", payload=True)
+    worker.run_once()
+    worker.run_once()
+    assert (row.run["state"], row.run["attempt"]) == ("completed", 3)
+    assert baton.types("r1").count("suspended") == 1
 
 
 @pytest.mark.parametrize("fault", [faults.lost_reply, faults.lost_before, faults.refused, faults.unavailable])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound, TryAgain
+from baton_sdk.errors import BatonError, Conflict, Fault, InvalidRequest, NotFound, TryAgain
 from baton_sdk.run import Run
 from baton_sdk.worker.context import Context
 from baton_sdk.worker.endings import (
@@ -195,8 +195,12 @@ class Execution:
             self._writer.abort()
 
     def _told(self, ending: Ending) -> Ending:
-        """Tell the service, over outages: what came of it. Refused once, it is reported and not repeated."""
-        retrying = self._terms.last_patience.retrying(lambda error: isinstance(error, TryAgain))
+        """Tell the service, over outages: what came of it. Refused once, it is reported and not repeated.
+
+        An answer that says nothing (a proxy's page, a fault of the service's) is no refusal: that it was
+        taken is as likely, and asked again the service knows.
+        """
+        retrying = self._terms.last_patience.retrying(lambda error: isinstance(error, TryAgain | Fault))
         try:
             retrying(request_of(ending, self._client, self.run, self._terms.worker_id, self._tail))
         except (InvalidRequest, NotFound) as refusal:
