@@ -216,6 +216,35 @@ def test_a_person_reads_what_became_of_each_run(logger, out):
     ]
 
 
+def raised(error):
+    try:
+        raise error
+    except OSError as caught:
+        return TryAgainLater(error={"message": str(caught), "type": "OSError"}, raised=caught)
+
+
+def test_the_traceback_of_what_a_function_raised_is_shown_beside_its_line(logger, out, capsysbinary):
+    with watched(out, logger):
+        report_ended(logger, RUN, raised(OSError("no disk")), 1)
+    (line,) = lines(capsysbinary)
+    assert line.endswith("\tOSError: no disk")
+    shown = notes(out).splitlines()
+    assert shown[0] == "Traceback (most recent call last):"
+    assert "in raised" in shown[1] and shown[-1] == "OSError: no disk"
+
+
+def test_a_program_gets_what_a_function_raised_in_the_line(logger, capsysbinary):
+    out = Output(as_json=True)
+    out.notes = Console(file=io.StringIO())
+    with watched(out, logger):
+        report_ended(logger, RUN, raised(OSError("no disk")), 1)
+    (ended,) = map(json.loads, lines(capsysbinary))
+    assert ended["reason"] == "OSError: no disk"
+    assert (ended["error"]["type"], ended["error"]["message"]) == ("OSError", "no disk")
+    assert ended["error"]["stack"].endswith("OSError: no disk\n")
+    assert notes(out) == ""
+
+
 def test_what_else_is_logged_is_a_note_with_its_run(logger, out, capsysbinary):
     child = logger.getChild("r1")
     with watched(out, logger):

@@ -46,13 +46,14 @@ def test_it_says_what_it_has_claimed_and_how_long_it_took_to_what_end(worker, ba
 
 
 @pytest.mark.parametrize(
-    ("error", "level", "word"),
+    ("error", "word", "reason"),
     [
-        (OSError("no disk"), "WARNING", "error"),
-        (TerminalError("no disk"), "WARNING", "failed"),
+        (OSError("no disk"), "error", "OSError: no disk"),
+        (TerminalError("no disk"), "failed", "TerminalError: no disk"),
+        (AssertionError(), "error", "AssertionError"),
     ],
 )
-def test_what_went_wrong_is_a_warning_with_its_reason(error, level, word, worker, baton, said):
+def test_what_went_wrong_is_a_warning_with_its_reason(error, word, reason, worker, baton, said):
     @worker.workflow("report")
     def report(ctx):
         raise error
@@ -60,7 +61,29 @@ def test_what_went_wrong_is_a_warning_with_its_reason(error, level, word, worker
     baton.start("r1")
     worker.run_once()
     (_, began), (found, ended) = said()
-    assert (began["type"], found, ended["outcome"], ended["reason"]) == ("claimed", level, word, "no disk")
+    assert (began["type"], found) == ("claimed", "WARNING")
+    assert (ended["outcome"], ended["reason"]) == (word, reason)
+
+
+def test_what_a_function_raised_is_told_with_its_traceback_from_the_function_on(worker, baton, caplog, said):
+    @worker.workflow("report")
+    def report(ctx):
+        return ctx.step("divide", lambda: 1 / 0)
+
+    row = baton.start("r1")
+    worker.run_once()
+    (*_, record) = caplog.records
+    written = logging.Formatter().format(record).splitlines()
+    assert "attempt 1 is error after" in written[0]
+    assert written[0].endswith("ZeroDivisionError: division by zero")
+    assert (written[1], written[-1]) == (
+        "Traceback (most recent call last):",
+        "ZeroDivisionError: division by zero",
+    )
+    assert "in report" in written[2]
+    ((_, _began), (_, ended)) = said()
+    assert ended["error"] == row.error
+    assert ended["error"]["stack"].splitlines() == written[1:]
 
 
 def test_what_is_given_back_in_spite_of_its_function_is_told_once(worker, baton, said):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from baton_sdk.errors import InvalidRequest
@@ -20,6 +20,13 @@ from baton_sdk.worker.errors import (
 from baton_sdk.worker.failures import told
 
 LONGEST_DELAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raised:
+    """What the function was left with, for the worker's own logging."""
+
+    raised: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Suspended:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failed:
+class Failed(Raised):
     """The run can't succeed."""
 
     error: Mapping[str, Any]
@@ -52,14 +59,14 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class CancelHeeded:
+class CancelHeeded(Raised):
     """The function stopped because somebody wanted that. ``error`` says what it left with."""
 
     error: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TryAgainLater:
+class TryAgainLater(Raised):
     """The attempt failed; another may succeed. ``after_seconds`` None: when the service thinks right."""
 
     error: Mapping[str, Any]
@@ -98,14 +105,14 @@ def ending_of(left_with: BaseException, *, cancelling: bool) -> Ending:
         case Cancelled():
             return CancelHeeded({"message": str(left_with), "type": "cancelled"})
         case TerminalError():
-            return Failed(error=told(left_with), resumable=left_with.resumable)
+            return Failed(error=told(left_with), resumable=left_with.resumable, raised=left_with)
         case InvalidRequest():  # the same request is as wrong the next time
-            return Failed(error=told(left_with))
+            return Failed(error=told(left_with), raised=left_with)
         case _ if cancelling:
-            return CancelHeeded(told(left_with))
+            return CancelHeeded(told(left_with), raised=left_with)
         case RetryableError():
             after = left_with.after_seconds
             delay = None if after is None else min(max(after, 0.0), LONGEST_DELAY_SECONDS)
-            return TryAgainLater(error=told(left_with), after_seconds=delay)
+            return TryAgainLater(error=told(left_with), after_seconds=delay, raised=left_with)
         case _:
-            return TryAgainLater(error=told(left_with))
+            return TryAgainLater(error=told(left_with), raised=left_with)

@@ -7,6 +7,8 @@ import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from baton_sdk import payload
@@ -15,17 +17,37 @@ from baton_sdk.worker.errors import StepFailed, TerminalError
 
 MAX_MESSAGE = 4 * payload.KB
 MAX_STACK = 32 * payload.KB
+_HEAD = MAX_STACK // 4
+_CUT = "\n[…]\n"
+_MACHINERY = str(Path(__file__).parent)
 
 
 def told(error: BaseException) -> dict[str, Any]:
     """An error as a run's outcome and its log tell it: ``{message, type, stack}``, cut where it is long."""
     named = error.type if isinstance(error, TerminalError) else None
-    stack = "".join(traceback.format_exception(error))
     return {
         "message": text(str(error) or type(error).__name__)[:MAX_MESSAGE],
         "type": named or type(error).__name__,
-        "stack": text(stack)[-MAX_STACK:],  # its end says where
+        "stack": stack_of(error),
     }
+
+
+def stack_of(error: BaseException) -> str:
+    """The traceback as Python writes it, from the user's own frames on. Of a long one the middle is left out:
+    its end says what, and its beginning where."""
+    written = text("".join(traceback.format_exception(type(error), error, users_frames(error))))
+    if len(written) <= MAX_STACK:
+        return written
+    return written[:_HEAD] + _CUT + written[len(_CUT) + _HEAD - MAX_STACK :]
+
+
+def users_frames(error: BaseException) -> TracebackType | None:
+    """The error's frames without the worker's own, through which the function was called; all of them where
+    no other is there."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename.startswith(_MACHINERY):
+        frames = frames.tb_next
+    return frames or error.__traceback__
 
 
 def text(value: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from baton_sdk.worker.endings import (
     CancelHeeded,
@@ -39,8 +40,14 @@ def reason(ending: Ending) -> str | None:
     """Why it ended so, where something went wrong or somebody wanted it."""
     match ending:
         case Failed(error=error) | CancelHeeded(error) | TryAgainLater(error=error):
-            return str(error.get("message"))
+            return _said(error)
         case GivenBack(reason) | LeaseGone(reason):
             return reason
         case _:
             return None
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    """As the last line of a traceback has it."""
+    type_, message = error.get("type"), str(error.get("message"))
+    return message if type_ in {None, "cancelled", message} else f"{type_}: {message}"

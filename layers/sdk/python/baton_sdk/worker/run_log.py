@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 from baton_sdk.errors import BatonError
 from baton_sdk.worker.errors import ContextEnded
-from baton_sdk.worker.failures import MAX_STACK, text
+from baton_sdk.worker.failures import MAX_STACK, stack_of, text
 
 TYPE = "log"
 """The type of a log entry that was a logging record."""
@@ -50,6 +49,5 @@ class _IntoTheLog(logging.Handler):
         if record.name != self._own_name:
             data["logger"] = record.name
         if record.exc_info and record.exc_info[1] is not None:
-            stack = "".join(traceback.format_exception(record.exc_info[1]))
-            data["exception"] = text(stack)[-MAX_STACK:]
+            data["exception"] = stack_of(record.exc_info[1])
         return data

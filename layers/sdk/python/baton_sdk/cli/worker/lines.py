@@ -68,15 +68,22 @@ class RunLines(logging.Handler):
 
 
 class Notes(logging.Handler):
-    """Everything else, for a person."""
+    """Everything else, for a person; and the traceback of what ended a run, which is no part of its line."""
 
     def __init__(self, out: Output, own_name: str) -> None:
         super().__init__()
         self._out = out
         self._own_name = own_name
-        self.addFilter(lambda record: not _of_a_run(record))
+        self.addFilter(lambda record: not _of_a_run(record) or self._has_more(record))
+
+    def _has_more(self, record: logging.LogRecord) -> bool:
+        return record.exc_info is not None and not self._out.as_json  # which has it in the line
 
     def emit(self, record: logging.LogRecord) -> None:
+        if _of_a_run(record):
+            stack: str = getattr(record, ATTRIBUTE)["error"]["stack"]
+            self._out.notes.print(Text(stack.rstrip(), style="dim"))
+            return
         who = record.name.removeprefix(self._own_name).lstrip(".")
         said = f"{who}: {self.format(record)}" if who else self.format(record)
         self._out.notes.print(Text(said, style=_COLOURS.get(record.levelno, "red")))
