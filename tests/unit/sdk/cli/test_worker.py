@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
-from baton_sdk import Run, Worker
+from baton_sdk import FieldError, InvalidRequest, Run, Worker
 from baton_sdk.cli.output import Output
 from baton_sdk.cli.worker.lines import shown
 from baton_sdk.worker.endings import Completed, Failed, GivenBack, LeaseGone, TryAgainLater
@@ -131,6 +131,24 @@ def test_a_module_that_serves_nothing_is_a_usage_error(text, said, module, worke
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.replace("│", " ").split())
     assert worked == []
+
+
+def test_an_id_that_is_none_is_a_usage_error(module, worked, run):
+    done = run("worker", module(), "--id", "me too")
+    assert done.exit_code == 2
+    assert "'me too' is not a worker's id" in " ".join(done.stderr.replace("│", " ").split())
+    assert worked == []
+
+
+def test_a_lease_that_the_service_refuses_is_told_by_its_option(module, monkeypatch, run):
+    def refused(self):
+        said = FieldError(("body", "lease_seconds"), "must be at least 10")
+        raise InvalidRequest("body.lease_seconds: must be at least 10", status=400, errors=[said])
+
+    monkeypatch.setattr(Worker, "run", refused)
+    done = run("worker", module(), "--lease-seconds", "5")
+    assert done.exit_code == 1
+    assert "--lease-seconds 5 (lease_seconds of the Worker): must be at least 10" in done.stderr
 
 
 def test_a_module_that_fails_by_itself_ends_with_its_own_traceback(module, worked, run):

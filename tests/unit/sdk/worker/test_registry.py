@@ -138,6 +138,33 @@ def test_a_name_is_given_once(worker):
         worker.workflow(lambda ctx: 1)
 
 
+@pytest.mark.parametrize("name", ["", "my report", "__own", "-a", "a" * 129, "a\n", "ä"])
+def test_a_name_that_is_none_is_refused_where_it_is_written(name, worker):
+    with pytest.raises(ValueError, match="is not a workflow's name") as refusal:
+        worker.workflow(name)(lambda ctx: 1)
+    assert repr(name) in str(refusal.value)
+    for option in ("on_completed", "on_failed"):
+        with pytest.raises(ValueError, match="is not a workflow's name"):
+            worker.workflow("report", **{option: [name]})
+    with pytest.raises(ValueError, match="is not a worker's id"):
+        Worker(worker_id=name or " ")
+    assert worker.workflows == []
+
+
+@pytest.mark.parametrize("name", ["", "order paid", "run.done:x", "a" * 161])
+def test_an_event_that_can_not_be_is_refused_where_it_is_written(name, worker):
+    with pytest.raises(ValueError, match="is not an event's name"):
+        worker.workflow("report", on_event=[name])
+    with pytest.raises(ValueError, match="is not an event's name"):
+        worker.workflow("report", subscribes=[Subscription(event=name)])
+
+
+@pytest.mark.parametrize("seconds", [0, 0.9, -1, 43_201, float("nan")])
+def test_a_lease_that_no_service_takes_is_refused_at_once(seconds):
+    with pytest.raises(ValueError, match="lease_seconds is 1 to 43200, not"):
+        Worker(lease_seconds=seconds)
+
+
 def test_what_it_is_started_by_is_announced(worker, baton):
     worker.workflow(
         "report",

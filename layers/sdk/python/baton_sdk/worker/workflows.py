@@ -10,10 +10,9 @@ from typing import Any
 
 from baton_sdk.run import Run
 from baton_sdk.worker.context import Context
+from baton_sdk.worker.names import COMPLETED, FAILED, check_event, check_workflow
 from baton_sdk.worker.typed import Reader, reader_of
 from baton_sdk.workflow import Subscription
-
-COMPLETED, FAILED = "run.completed:", "run.failed:"
 
 Subscribes = str | Subscription | Mapping[str, Any]
 """A name, or a subscription whose ``event`` is that name, with its ``where`` and ``input``."""
@@ -58,8 +57,9 @@ class Workflows:
             raise LookupError(f"this worker has no workflow {name!r}; it has {self.names}") from None
 
     def add(self, name: str, function: Callable[..., Any], subscribes: Sequence[Subscription]) -> None:
-        """Register a function. Raises ValueError for a name that is taken, TypeError for a function that
-        can't be called with a context and an input."""
+        """Register a function. Raises ValueError for a name that is none or is taken, and TypeError for a
+        function that can't be called with a context and an input."""
+        check_workflow(name)
         if name in self._by_name:
             raise ValueError(f"there is a workflow {name!r} already: {self._by_name[name].function!r}")
         if inspect.iscoroutinefunction(function):
@@ -75,7 +75,7 @@ def subscriptions(
     on_event: Sequence[Subscribes],
     subscribes: Sequence[Subscription | Mapping[str, Any]],
 ) -> list[Subscription]:
-    """All that a workflow is started by."""
+    """All that a workflow is started by. Raises ValueError for a name that is none."""
     return [
         *(_subscription(entry, COMPLETED) for entry in _each(on_completed)),
         *(_subscription(entry, FAILED) for entry in _each(on_failed)),
@@ -95,7 +95,10 @@ def _subscription(entry: Subscribes, prefix: str) -> Subscription:
         entry = Subscription(event=entry)
     elif not isinstance(entry, Subscription):
         entry = Subscription(**entry)
-    return entry if entry.event.startswith(prefix) else replace(entry, event=prefix + entry.event)
+    if not entry.event.startswith(prefix):
+        entry = replace(entry, event=prefix + entry.event)
+    check_event(entry.event)
+    return entry
 
 
 def _reader(name: str, function: Callable[..., Any]) -> Reader | None:

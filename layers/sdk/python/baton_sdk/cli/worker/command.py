@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -10,7 +12,9 @@ import typer
 from baton_sdk.cli.session import Session
 from baton_sdk.cli.worker.find import PARAMETER, find
 from baton_sdk.cli.worker.lines import shown
+from baton_sdk.errors import InvalidRequest
 from baton_sdk.retry import DEFAULT
+from baton_sdk.worker.terms import LEAST_LEASE_SECONDS, MOST_LEASE_SECONDS
 from baton_sdk.worker.worker import Worker
 
 
@@ -27,9 +31,10 @@ def worker(
         typer.Option(
             "--lease-seconds",
             metavar="SECONDS",
-            min=1,
-            max=43_200,
-            help="How long a run waits for another worker when this one has died.",
+            min=LEAST_LEASE_SECONDS,
+            max=MOST_LEASE_SECONDS,
+            help="How long a run waits for another worker when this one has died. At least 10, unless the "
+            "deployment allows shorter ones.",
         ),
     ] = None,
     drain_seconds: Annotated[
@@ -76,7 +81,8 @@ def worker(
         found.client = session.client(retry=DEFAULT)
     with found.client, shown(session.out, found.terms.logger):
         _tell(session, found)
-        found.run()
+        with _refusals_named(found):
+            found.run()
         if not session.out.as_json:
             session.out.note("stopped")
 
@@ -91,9 +97,27 @@ def _set(
     worker.concurrency = worker.concurrency if concurrency is None else concurrency
     worker.drain_seconds = worker.drain_seconds if drain_seconds is None else drain_seconds
     terms: dict[str, Any] = {"lease_seconds": lease_seconds, "worker_id": worker_id}
-    worker.terms = replace(
-        worker.terms, **{name: value for name, value in terms.items() if value is not None}
-    )
+    given = {name: value for name, value in terms.items() if value is not None}
+    try:
+        worker.terms = replace(worker.terms, **given)
+    except ValueError as error:  # of the two, --lease-seconds has its range above
+        raise typer.BadParameter(str(error), param_hint="--id") from None
+
+
+@contextmanager
+def _refusals_named(worker: Worker) -> Iterator[None]:
+    """A lease that this service does not take, told by the name that it has here."""
+    try:
+        yield
+    except InvalidRequest as error:
+        said = [each.msg for each in error.errors if each.loc[-1:] == ("lease_seconds",)]
+        if not said:
+            raise
+        raise InvalidRequest(
+            f"--lease-seconds {worker.terms.lease_seconds:g} (lease_seconds of the Worker): {said[0]}",
+            status=error.status,
+            request_id=error.request_id,
+        ) from error
 
 
 def _tell(session: Session, worker: Worker) -> None:
