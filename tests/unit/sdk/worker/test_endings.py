@@ -153,6 +153,14 @@ def test_a_step_inside_of_a_step_is_refused_at_its_line(worker, baton):
     assert "step inside of step 'outer'" in row.run["error"]["message"]
 
 
+def test_a_step_that_is_no_function_is_refused_at_its_line(worker, baton):
+    row = perform(worker, baton, lambda ctx: ctx.step("x", None))
+    assert (row.run["state"], row.run["error"]["type"]) == ("failed", "misuse")
+    assert row.run["error"]["message"] == (
+        "a step is a function and its arguments: ctx.step('x', fn, *args); got NoneType"
+    )
+
+
 def test_a_step_without_a_name_is_refused_at_its_line(worker, baton):
     row = perform(worker, baton, lambda ctx: ctx.step(len, "abc"))
     assert (row.run["state"], row.run["error"]["type"]) == ("failed", "misuse")

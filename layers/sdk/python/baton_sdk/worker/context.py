@@ -32,6 +32,7 @@ from baton_sdk.worker.errors import (
     TerminalError,
     Wait,
 )
+from baton_sdk.worker.names import EVENT
 from baton_sdk.worker.recorder import Call, Recorder, as_json
 from baton_sdk.worker.run_log import run_logger
 from baton_sdk.worker.standing import Standing
@@ -40,7 +41,6 @@ from baton_sdk.writer import Writer
 IN_PROCESS_SECONDS = 1.0
 """A sleep as short as this is waited out: to suspend the run and claim it again takes about as long."""
 
-_EVENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,159}")
 _NAMESPACE = uuid.UUID("5b1f1a3e-6d0c-4b0e-9b39-3a7f0a5d4c21")
 
 
@@ -133,6 +133,9 @@ class Context:
         """
         if not isinstance(name, str):
             raise Misuse('a step has a name: ctx.step("name", function, …)')
+        if not callable(fn):
+            got = type(fn).__name__
+            raise Misuse(f"a step is a function and its arguments: ctx.step({name!r}, fn, *args); got {got}")
         with self._call(journal.STEP, name) as call:
             if call.record is not None:
                 return call.record.data.get("result")
@@ -185,8 +188,8 @@ class Context:
         with self._call(journal.WAIT_FOR_EVENT, name) as call:
             if call.record is not None and call.record.woken is not None:
                 return call.record.woken.get("payload")
-            if not _EVENT.fullmatch(name):
-                raise Misuse(f"{name!r} is not an event's name: {_EVENT.pattern}")
+            if not re.fullmatch(EVENT, name):
+                raise Misuse(f"{name!r} is not an event's name: {EVENT}")
             raise self._waiting(call, Wait(position=call.position, event=name))
 
     def start(
