@@ -124,8 +124,8 @@ class WorkerCalls(Calls):
         *,
         runtime: str | None = None,
     ) -> float:
-        """Say that this worker is alive, which workflows it serves and what each is started by; answers for
-        how many seconds that holds.
+        """Say that this worker is alive, which workflows (128) it serves and what each is started by; answers
+        for how many seconds that holds.
 
         None for a workflow says nothing of its subscriptions, an empty sequence that it has none. To announce
         any takes an operator's token; what ``put_workflow`` registered outranks them.

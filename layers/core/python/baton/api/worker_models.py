@@ -16,8 +16,10 @@ LeaseSeconds = Annotated[
     float, Meta(ge=1, le=43_200, description="At least 10, where the deployment allows no shorter ones.")
 ]
 Attempt = Annotated[int, Meta(ge=1, le=MAX_SAFE)]
-MAX_WORKFLOWS = 32
-"""Of one worker: those it can claim runs of with one request."""
+MAX_CLAIMED_OF = 32
+"""Workflows of one claim. A worker that serves more of them has them take turns."""
+MAX_SERVED = 128
+"""Workflows of one worker."""
 MAX_CLAIMED = 25
 
 
@@ -25,7 +27,7 @@ class ClaimRuns(Body, frozen=True):
     """A worker's wish for runs of ``workflows``, which it waits for up to ``wait_seconds``."""
 
     worker_id: WorkerId
-    workflows: Annotated[list[Workflow], Meta(min_length=1, max_length=MAX_WORKFLOWS)]
+    workflows: Annotated[list[Workflow], Meta(min_length=1, max_length=MAX_CLAIMED_OF)]
     max: Annotated[int, Meta(ge=1, le=MAX_CLAIMED)] | None = None
     lease_seconds: LeaseSeconds | None = None
     wait_seconds: Annotated[float, Meta(ge=0, le=20)] | None = None
@@ -67,5 +69,5 @@ class ServedWorkflow(Body, frozen=True):
 class PutWorker(Body, frozen=True):
     """A worker's word that it is alive, and which workflows it serves. ``runtime``: what it is made of."""
 
-    workflows: Annotated[list[ServedWorkflow], Meta(min_length=1, max_length=MAX_WORKFLOWS)]
+    workflows: Annotated[list[ServedWorkflow], Meta(min_length=1, max_length=MAX_SERVED)]
     runtime: Annotated[str, printable(256)] | None = None
