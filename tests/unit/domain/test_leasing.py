@@ -239,6 +239,23 @@ def test_whoever_does_not_hold_it_at_its_attempt_is_refused(act, run, worker, at
     assert refused.value.run is run
 
 
+@pytest.mark.parametrize("act", [renew, release])
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        (waiting(), "the run is pending: nobody holds it, claim it first"),
+        (run_in(State.SUSPENDED, mode=Mode.QUEUED), "the run is suspended: nobody holds it"),
+        (run_in(State.RUNNING), "the run is attached: it has no lease"),
+        (held(lease=replace(HELD, worker_id=THEIRS)), "the run is held by another worker"),
+        (held(attempt=2), "the run is at attempt 2, not 1"),
+    ],
+)
+def test_whoever_does_not_hold_it_is_told_who_does(act, run, says):
+    with pytest.raises(LeaseLost) as refused:
+        act(run)
+    assert str(refused.value) == says
+
+
 # Release
 
 

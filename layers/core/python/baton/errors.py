@@ -129,7 +129,7 @@ class RunTerminal(Conflict):
 
 
 class LeaseLost(Conflict):
-    """The caller's fence is not the run's attempt: a successor has begun, or never was."""
+    """The caller does not hold the run: a successor has begun, its lease is another's, or nobody's."""
 
     slug = "lease-lost"
 

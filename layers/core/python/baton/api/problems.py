@@ -24,7 +24,7 @@ KINDS = {
     "method-not-allowed": Kind(405, "Method not allowed"),
     "run-exists": Kind(409, "The run exists"),
     "run-terminal": Kind(409, "The run has settled"),
-    "lease-lost": Kind(409, "The run is at another attempt"),
+    "lease-lost": Kind(409, "The run is not held under this attempt"),
     "in-flight": Kind(409, "The run's state does not allow this"),
     "busy": Kind(409, "Someone else is at it"),
     "still-owed": Kind(409, "Something is still owed"),

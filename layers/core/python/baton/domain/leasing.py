@@ -13,12 +13,14 @@ from baton.domain.log import Entry, entry
 from baton.domain.queueing import to_queue
 from baton.domain.run import Failure, Lease, Released, Run, Step
 from baton.domain.settling import Outcome, cancelled
-from baton.domain.states import Command, State, cell
+from baton.domain.states import Command, Mode, State, cell
 from baton.errors import IdempotencyMismatch, InFlight, LeaseLost
 
 MAX_MESSAGE = 80
 """Bytes of a failure's message that a row keeps, which with most inputs stays within 1 KB then."""
 MAX_TYPE = 40
+
+_NOBODYS = {State.PENDING: "nobody holds it, claim it first"}
 
 LEASE = "lease"
 """The type of a failure that is a lease which ran out."""
@@ -179,10 +181,13 @@ def check_holder(run: Run, command: Command, worker_id: str, attempt: int) -> Le
         raise LeaseLost(f"the run is at attempt {run.attempt}, not {attempt}", run=run)
     refusal = cell(command, run.state).error
     if refusal is not None:
-        raise refusal(f"the run is {run.state.value}: nobody holds it", run=run)
-    if run.lease is None or run.lease.worker_id != worker_id:
-        held = "nobody" if run.lease is None else "another worker"
-        raise LeaseLost(f"the run is held by {held}", run=run)
+        raise refusal(f"the run is {run.state.value}: {_NOBODYS.get(run.state, 'nobody holds it')}", run=run)
+    if run.lease is None:
+        attached = run.mode is Mode.ATTACHED
+        said = "the run is attached: it has no lease" if attached else "the run is held by nobody"
+        raise LeaseLost(said, run=run)
+    if run.lease.worker_id != worker_id:
+        raise LeaseLost("the run is held by another worker", run=run)
     return run.lease
 
 
