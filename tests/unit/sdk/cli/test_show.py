@@ -55,6 +55,19 @@ def last(lines, count):
     return lines[-count:]
 
 
+@pytest.mark.parametrize(
+    ("over", "says"),
+    [
+        ({"mode": "attached", "state": "running"}, True),
+        ({"mode": "attached", "state": "completed"}, False),
+        ({"mode": "queued", "state": "pending"}, False),
+    ],
+)
+def test_of_an_attached_run_at_work_it_is_said_who_drives_it(over, says, house, shown):
+    house.add("r1", **over)
+    assert ("driven by\twhoever started it" in shown("r1", terminal=False)) is says
+
+
 def test_the_chain_is_drawn_from_its_first_run_to_what_came_of_this_one(house, shown):
     house.add("r0", workflow="build", state="completed", continued_from=None)
     house.add("r1", workflow="build", state="failed", continued_from="r0")

@@ -12,6 +12,11 @@ from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.cli.values import json_value
 from baton_sdk.cli.views import outcome, show_run
 
+ATTACHED = (
+    "attached: whoever started it drives it (baton exec, finish); `--mode queued` leaves it to a worker"
+)
+"""Said of a run whose workflow nobody is known to perform, and of which nobody said what it is to be."""
+
 
 def start(
     session: Session,
@@ -42,7 +47,8 @@ def start(
 ) -> None:
     """Start a run of WORKFLOW.
 
-    With --key the same command sent twice starts one run and shows it both times.
+    A run of a workflow that is registered, or that a worker has announced, is queued for it; another one is
+    attached: yours to drive. With --key the same command sent twice starts one run and shows it both times.
 
     \b
     Examples:
@@ -69,6 +75,8 @@ def start(
         run = started.run
         if not started.started:
             session.out.note(f"this key had started it before: it is {run.state} now")
+        if mode is None and run.mode == "attached" and not run.terminal and not session.out.as_json:
+            session.out.note(ATTACHED)
         if wait and not run.terminal:
             with session.out.waiting(f"waiting for {run.id}"):
                 run = client.wait(run.id)

@@ -34,6 +34,7 @@ def show_run(out: Output, run: Run, more: Iterable[tuple[str, Any]] = ()) -> Non
             ("state", state(run.state)),
             ("attempt", run.attempt),
             ("mode", run.mode),
+            ("driven by", "whoever started it" if _attached(run) else None),
             ("created", when(run.created_at)),
             ("available", when(run.available_at) if run.state == "pending" else None),
             ("ended", when(run.ended_at)),
@@ -146,6 +147,11 @@ def _cancel(run: Run) -> str | None:
     if run.cancel_requested is None:
         return None
     return f"{when(run.cancel_requested.at)} {run.cancel_requested.reason or ''}".rstrip()
+
+
+def _attached(run: Run) -> bool:
+    """Whether the run is at work without anybody to be seen."""
+    return run.state == "running" and run.mode == "attached" and run.lease is None
 
 
 def _came_back(detail: RunDetail) -> str | None:
