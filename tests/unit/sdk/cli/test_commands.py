@@ -149,6 +149,47 @@ def test_a_wait_exits_as_the_run_ended(state, code, run):
     assert run("runs", "wait", "r1", "--timeout", "0", answer=answer).exit_code == code
 
 
+def attached(**over):
+    return {"run": run_json(mode="attached", state="running", **over), "started": True}
+
+
+def test_whoever_starts_a_run_that_nobody_performs_is_told_that_it_is_theirs(run):
+    told = run("start", "w", answer=attached())
+    assert told.exit_code == 0
+    assert told.stderr == (
+        "attached: whoever started it drives it (baton exec, finish); `--mode queued` leaves it to a worker\n"
+    )
+    queued = {"run": run_json(mode="queued", state="pending"), "started": True}
+    for args, answer in ((["--mode", "attached"], attached()), (["--json"], attached()), ([], queued)):
+        assert run("start", "w", *args, answer=answer).stderr == ""
+
+
+def leased(until):
+    lease = {"worker_id": "me", "expires_at": until}
+    return run_json("q-2", mode="queued", state="running", attempt=3, lease=lease)
+
+
+def test_a_run_that_a_worker_holds_is_not_finished_by_the_way(run, requests):
+    held = leased("2999-01-01T00:00:00Z")
+    refused = run("finish", "q-2", answer={"run": held})
+    assert refused.exit_code == 1
+    assert "run q-2 is held by worker me until 29" in refused.stderr
+    assert "to finish it all the same, say --attempt 3" in refused.stderr
+    assert [request.method for request in requests] == ["GET"]
+    done = run(
+        "finish", "q-2", "--attempt", "3", answer={"run": {**held, "state": "completed"}, "finished": True}
+    )
+    assert done.exit_code == 0
+
+
+def test_a_run_whose_lease_is_over_is_finished_under_its_attempt(run, requests):
+    over = leased("2001-01-01T00:00:00Z")
+    assert (
+        run("finish", "q-2", answer={"run": {**over, "state": "completed"}, "finished": True}).exit_code == 0
+    )
+    assert requests[-1].headers["baton-attempt"] == "3"
+
+
 @pytest.mark.parametrize(
     ("finished", "stored", "status", "code"),
     [

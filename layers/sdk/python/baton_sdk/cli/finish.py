@@ -9,7 +9,9 @@ import typer
 from baton_sdk.cli.options import Attempt, RunArgument
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.cli.values import PAYLOAD_HELP, json_value
-from baton_sdk.cli.views import outcome
+from baton_sdk.cli.views import outcome, present, when
+from baton_sdk.errors import InFlight
+from baton_sdk.run import Run
 
 # Input spellings of the contract and the state each is stored as.
 _STORED = {"succeeded": "completed", "canceled": "cancelled"}
@@ -43,6 +45,8 @@ def finish(
 ) -> None:
     """Settle a run. It settles once: if another outcome stands, that one is shown and the exit code is 1.
 
+    A run that a worker holds is that worker's to settle: unless you say --attempt, it is left to it.
+
     \b
     Examples:
       baton finish nightly-7 --output '{"artifact": "s3://…"}'
@@ -51,7 +55,9 @@ def finish(
     payload = json_value(output, "--output")
     with session.client() as client:
         if attempt is None:
-            attempt = client.get(run_id).run.attempt
+            run = client.get(run_id).run
+            _check_not_held(run)
+            attempt = run.attempt
         answer = client.finish(
             run_id,
             status,
@@ -72,3 +78,15 @@ def finish(
         session.out.console.print(outcome(answer.run))
     if not answer.finished and answer.run.state != _STORED.get(status, status):
         raise typer.Exit(REFUSED)
+
+
+def _check_not_held(run: Run) -> None:
+    """Raise InFlight for a run under a lease that is not over."""
+    lease = run.lease
+    if lease is None or (lease.expires_at is not None and lease.expires_at <= present()):
+        return
+    raise InFlight(
+        f"run {run.id} is held by worker {lease.worker_id} until {when(lease.expires_at)}: to finish it all "
+        f"the same, say --attempt {run.attempt}",
+        run=run,
+    )
