@@ -125,6 +125,22 @@ def test_a_step_is_tried_again_in_the_time_of_the_stack(baton, worker):
     assert baton.assert_completed(run.id).output > 0
 
 
+def test_a_run_that_no_worker_would_take_is_refused_at_its_line(baton):
+    with pytest.raises(ValueError, match=r"no worker .* has the workflow 'reprot', they have .*'report'"):
+        baton.start("reprot")
+    build = baton.start("build", mode="attached")
+    assert (build.mode, build.state) == ("attached", "running")
+    assert baton.start("report", input={}).mode == "queued"
+
+
+def test_time_does_not_go_back(baton):
+    before = baton.now
+    for back in ({"seconds": -1}, {"minutes": 1, "hours": -1}):
+        with pytest.raises(ValueError, match="time does not go back"):
+            baton.advance(**back)
+    assert baton.now == before
+
+
 def test_an_assertion_that_fails_shows_the_log(baton):
     run = baton.start("report", input={})
     baton.settle()

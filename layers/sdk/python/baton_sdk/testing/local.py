@@ -41,9 +41,16 @@ class LocalStack:
         """The stack's time, which is the workers' too."""
         return datetime.fromtimestamp(self._stack.clock.now() / 1000, UTC)
 
-    def start(self, workflow: str, **wishes: Any) -> Run:
-        """Start a run, as ``Client.start`` does."""
-        return self.client.start(workflow, **wishes).run
+    def start(self, workflow: str, *, mode: str = "queued", **wishes: Any) -> Run:
+        """Start a run, as ``Client.start`` does. ValueError for a workflow that no worker here has, unless
+        the run is ``attached``: driven by the test."""
+        had = sorted({name for worker in self._workers for name in worker.workflows})
+        if mode != "attached" and workflow not in had:
+            raise ValueError(
+                f"no worker of this stack has the workflow {workflow!r}, they have {had}; a run that the "
+                'test itself drives is started with mode="attached"'
+            )
+        return self.client.start(workflow, mode=mode, **wishes).run
 
     def settle(self) -> int:
         """Have everything happen that can happen now: runs performed, endings handed off, the woken claimed.
@@ -59,8 +66,11 @@ class LocalStack:
 
     def advance(self, by: timedelta | None = None, **units: float) -> int:
         """Let time pass (``advance(minutes=30)``: the units of a timedelta), and what falls due on the way
-        happen at its own time. How many attempts were performed."""
-        until = self.now + (by or timedelta()) + timedelta(**units)
+        happen at its own time. How many attempts were performed. ValueError for a time that is negative."""
+        lapse = (by or timedelta()) + timedelta(**units)
+        if lapse < timedelta():
+            raise ValueError(f"time does not go back: advance by {lapse.total_seconds():g} s")
+        until = self.now + lapse
         performed = self.settle()
         while (at := self._next_at()) is not None and at <= until:
             self._move_to(at)
