@@ -210,3 +210,18 @@ def test_what_does_not_get_better_by_waiting_ends_it(verb, status, slug, kind, b
         work.ended()
     assert isinstance(work.raised, kind)
     assert "claims" not in baton.seen or verb == "claims"
+
+
+@pytest.mark.parametrize("part", ["claims", "announce"])
+def test_a_worker_that_can_only_half_work_ends_and_says_why(part, busy, monkeypatch):
+    def broken(*_given, **_options):
+        raise RuntimeError("can't start new thread")
+
+    if part == "claims":
+        monkeypatch.setattr(loop.Loop, "_claim_once", broken)
+    else:
+        monkeypatch.setattr(busy, "announce", broken)
+    at_work = AtWork(busy)
+    with at_work:
+        at_work.ended()
+    assert str(at_work.raised) == "can't start new thread"

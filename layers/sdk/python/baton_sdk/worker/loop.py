@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
-from baton_sdk.errors import BatonError, Fault, TryAgain
+from baton_sdk.errors import Fault, TryAgain
 from baton_sdk.retry import RetryPolicy
 from baton_sdk.run import Run
 from baton_sdk.worker.claims import Claims
@@ -69,7 +69,7 @@ class Loop:
         self._terms = terms
         self._concurrency = concurrency
         self._drain_seconds = drain_seconds
-        self._inbox: SimpleQueue[Stop | Announced | Ended | BatonError] = SimpleQueue()
+        self._inbox: SimpleQueue[Stop | Announced | Ended | Exception] = SimpleQueue()
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._active: set[Execution] = set()
@@ -89,12 +89,12 @@ class Loop:
         """End as on a signal."""
         self._inbox.put(Stop())
 
-    def _until_stopped(self) -> BatonError | None:
+    def _until_stopped(self) -> Exception | None:
         while True:
             message = self._inbox.get()
             if isinstance(message, Announced):
                 self._claimer.start()
-            elif isinstance(message, BatonError):
+            elif isinstance(message, Exception):
                 return message
             elif isinstance(message, Stop):
                 return None
@@ -118,8 +118,8 @@ class Loop:
             self._inbox.put(Announced())
             while not self._terms.clock.wait(self._stopping, HEARTBEAT_SECONDS):
                 self._outlast("announced", self._announce)
-        except BatonError as refusal:
-            self._inbox.put(refusal)
+        except Exception as error:  # noqa: BLE001 - a worker that only half works must end, and say why
+            self._inbox.put(error)
 
     def _claim(self) -> None:
         try:
@@ -127,8 +127,8 @@ class Loop:
                 free = self._free()
                 if free:
                     self._claim_once(free)
-        except BatonError as refusal:
-            self._inbox.put(refusal)
+        except Exception as error:  # noqa: BLE001 - a worker that only half works must end, and say why
+            self._inbox.put(error)
         finally:
             self._inbox.put(Ended())
 
