@@ -53,6 +53,10 @@ class Context:
     answered from the log and not done again. So between these calls the function must do the same each time:
     anything that may differ (time, chance, the network, the disk) belongs into a step.
 
+    A step that fails ends the attempt, and is tried again in the next. But a function that goes on in spite
+    of it, to another of these calls in its ``except`` or ``finally``, has taken note of the failure: that is
+    recorded, and made again each time.
+
     They are for the function's own thread; ``emit``, ``log`` and ``cancelled`` are for any. Every call may
     leave the function with an exception that is no Exception, when the run waits, is lost to another worker
     or its worker stops: let it pass. Once the function is over, every call raises ContextEnded.
