@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
-from baton_sdk import FieldError, InvalidRequest, Run, Worker
+from baton_sdk import FieldError, InvalidRequest, Run, Unreachable, Worker
 from baton_sdk.cli.output import Output
 from baton_sdk.cli.worker.lines import shown
 from baton_sdk.worker.endings import Completed, Failed, GivenBack, LeaseGone, TryAgainLater
+from baton_sdk.worker.outages import Outages
 from baton_sdk.worker.report import report_claimed, report_ended
 from tests.unit.sdk.service import run_json
 
@@ -109,7 +110,8 @@ def test_a_client_of_the_modules_own_is_kept(module, worked, run):
 
 
 def test_a_program_is_told_what_is_served(module, worked, run):
-    said = json.loads(run("worker", module(), "--json").stdout)
+    said, last = map(json.loads, run("worker", module(), "--json").stdout.splitlines())
+    assert last == {"type": "stopped", "worker_id": "of-the-module"}
     assert said == {
         "type": "serving", "worker_id": "of-the-module", "workflows": ["report"],
         "url": "http://127.0.0.1:4437", "concurrency": 3,
@@ -273,6 +275,23 @@ def test_what_else_is_logged_is_a_note_with_its_run(logger, out, capsysbinary):
         logging.getLogger("their.own").warning("but this")
     assert notes(out).splitlines() == ["run r1: attempt is lost", "r1: counted 42", "their.own: but this"]
     assert lines(capsysbinary) == []
+
+
+def test_an_outage_is_told_with_the_hint_of_every_verb_and_its_end(logger, out):
+    outages = Outages(logger)
+    with watched(out, logger):
+        for what in ("announced", "announced", "given runs"):
+            outages.failed(what, Unreachable("no answer", maybe_sent=False), 0.5)
+        outages.answered("announced")
+        outages.answered("given runs")
+        outages.answered("announced")
+    assert notes(out).splitlines() == [
+        "the worker can't be announced now, the next try is in 0.5 s: no answer",
+        "  is it running? `baton dev` starts one on this machine; --url or BATON_URL names another",
+        "the worker can't be announced now, the next try is in 0.5 s: no answer",
+        "the worker can't be given runs now, the next try is in 0.5 s: no answer",
+        "the service is reached again",
+    ]
 
 
 def test_a_program_that_has_set_up_logging_keeps_it(logger, out, capsysbinary):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 import pytest
@@ -154,7 +155,8 @@ def test_what_does_not_end_at_all_is_given_back_and_holds_nobody(busy, baton, ga
     assert baton.seen.count("release") == 1
 
 
-def test_told_twice_it_stops_at_once(hire, baton, gate):
+def test_told_twice_it_stops_at_once(hire, baton, gate, caplog):
+    caplog.set_level(logging.INFO, "baton_sdk.worker")
     worker = hire(clock=None, drain_seconds=GUARD_SECONDS)
     worker.workflow("report")(lambda ctx: ctx.step("a", gate))
     baton.start("r1")
@@ -164,6 +166,8 @@ def test_told_twice_it_stops_at_once(hire, baton, gate):
         worker.stop()
         work.ended()
     assert baton.state("r1") == "pending"
+    (stopping,) = [each.message for each in caplog.records if each.message.startswith("stopping")]
+    assert stopping.endswith("; a second signal gives all of it back at once")
 
 
 def test_runs_of_a_claim_that_was_under_way_when_it_stopped_are_given_back(busy, baton, gate):
@@ -187,7 +191,8 @@ def test_runs_of_a_claim_that_was_under_way_when_it_stopped_are_given_back(busy,
 
 
 @pytest.mark.parametrize("fault", [faults.refused, faults.unavailable, faults.lost_reply, faults.broken])
-def test_an_outage_is_outlasted_and_loses_no_claim(fault, busy, baton, gate):
+def test_an_outage_is_outlasted_and_loses_no_claim(fault, busy, baton, gate, caplog):
+    caplog.set_level(logging.INFO, "baton_sdk.worker")
     gate.open.set()
     baton.fate["workers"].extend([fault] * 8)
     baton.fate["claims"].extend([fault] * 20)
@@ -196,6 +201,7 @@ def test_an_outage_is_outlasted_and_loses_no_claim(fault, busy, baton, gate):
         assert baton.settled("r1")
     keys = [headers["idempotency-key"] for headers in baton.headers["claims"][:20]]
     assert len(set(keys)) == 1
+    assert "the service is reached again" in [each.message for each in caplog.records]
     assert baton.rows["r1"].run["attempt"] == 1
 
 

@@ -102,7 +102,7 @@ class Output:
         for field in map(str, error.errors):
             if field != error.detail:
                 self.notes.print(Text(f"  {field}"))
-        for line in _hints(error):
+        for line in hints(error):
             self.notes.print(Text(f"  {line}", style="dim"))
 
     @contextmanager
@@ -132,7 +132,8 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _hints(error: BatonError) -> Iterator[str]:
+def hints(error: BatonError) -> Iterator[str]:
+    """What helps to go on from an error."""
     if error.run is not None:
         yield f"run {error.run.id} is {error.run.state} (attempt {error.run.attempt})"
     if isinstance(error, Unreachable):

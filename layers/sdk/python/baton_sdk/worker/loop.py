@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from baton_sdk.retry import RetryPolicy
 from baton_sdk.run import Run
 from baton_sdk.worker.claims import Claims
 from baton_sdk.worker.execution import Execution
+from baton_sdk.worker.outages import Outages
 from baton_sdk.worker.terms import Terms
 
 HEARTBEAT_SECONDS = 15.0
@@ -67,6 +69,7 @@ class Loop:
         self._begin = begin
         self._announce = announce
         self._terms = terms
+        self._outages = Outages(terms.logger)
         self._concurrency = concurrency
         self._drain_seconds = drain_seconds
         self._inbox: SimpleQueue[Stop | Announced | Ended | Exception] = SimpleQueue()
@@ -142,16 +145,13 @@ class Loop:
 
     def _outlast(self, what: str, request: Callable[[], T]) -> T:
         """The answer of a request, over outages, until the worker stops."""
-
-        def tell(error: BaseException, seconds: float) -> None:
-            self._terms.logger.warning(
-                "the worker can't be %s now, the next try is in %.1f s: %s", what, seconds, error
-            )
-
         retrying = self._terms.patience.retrying(
-            lambda error: isinstance(error, TryAgain | Fault), listener=tell, stop=self._stopping
+            lambda error: isinstance(error, TryAgain | Fault),
+            listener=partial(self._outages.failed, what),
+            stop=self._stopping,
         )
         answer: T = retrying(request)
+        self._outages.answered(what)
         return answer
 
     def _free(self) -> int:
@@ -189,7 +189,9 @@ class Loop:
         performing = len(self._performing())
         if performing:
             self._terms.logger.info(
-                "stopping; under way: %d, with %g s to end", performing, self._drain_seconds
+                "stopping; under way: %d, with %g s to end; a second signal gives all of it back at once",
+                performing,
+                self._drain_seconds,
             )
         if self._ended_within(self._drain_seconds):
             return

@@ -83,7 +83,9 @@ def worker(
         _tell(session, found)
         with _refusals_named(found):
             found.run()
-        if not session.out.as_json:
+        if session.out.as_json:
+            session.out.line({"type": "stopped", "worker_id": found.worker_id})
+        else:
             session.out.note("stopped")
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from rich.text import Text
 
-from baton_sdk.cli.output import Output, state
+from baton_sdk.cli.output import Output, hints, state
+from baton_sdk.errors import BatonError
+from baton_sdk.worker.outages import FIRST
 from baton_sdk.worker.report import ATTRIBUTE
 
 _COLOURS = {logging.INFO: "dim", logging.WARNING: "yellow"}
@@ -87,6 +89,9 @@ class Notes(logging.Handler):
         who = record.name.removeprefix(self._own_name).lstrip(".")
         said = f"{who}: {self.format(record)}" if who else self.format(record)
         self._out.notes.print(Text(said, style=_COLOURS.get(record.levelno, "red")))
+        outage = getattr(record, FIRST, None)
+        for line in hints(outage) if isinstance(outage, BatonError) else ():
+            self._out.note(f"  {line}")
 
 
 def _of_a_run(record: logging.LogRecord) -> bool:
