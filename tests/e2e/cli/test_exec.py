@@ -15,8 +15,10 @@ from tests.e2e.cli.conftest import environment
 PY = (sys.executable, "-u", "-c")
 # Says what it hears, so that the test decides when it goes on; ends at the end of its input.
 ECHO = "import sys\nprint('up')\nfor line in sys.stdin: print('heard', line.strip())"
+# Looks up now and then: a signal that comes just before a blocking read is heard only after it.
 STUBBORN = (
-    "import signal,sys\nsignal.signal(signal.SIGTERM, lambda *_: print('no'))\nprint('up')\nsys.stdin.read()"
+    "import signal,time\nsignal.signal(signal.SIGTERM, lambda *_: print('no'))\nprint('up')\n"
+    "while True: time.sleep(0.05)"
 )
 
 
