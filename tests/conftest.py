@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 pytest_plugins = ["tests.dynamodb_local.plugin"]
@@ -24,3 +25,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # A failure must come back when it is looked for, on two busy cores too.
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("gate")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all-points", action="store_true", help="faults: a process dies in every way around every call"
+    )
+
+
+@pytest.fixture(scope="session")
+def all_points(request):
+    """Whether no point is left out."""
+    return request.config.getoption("--all-points")
