@@ -34,6 +34,8 @@ BEYOND_SCHEMA = {
     ("body", "available_at"),  # needs another mode
     ("body", "lease_seconds"),  # shorter where the deployment allows it
     ("body", "resumable"),  # and another status
+    ("body", "continue_as_new"),  # as well
+    ("body", "backoff"),  # the longest pause is no shorter than the first
     ("body", "subscribes"),  # expressions
     ("body", "workflows"),  # what a worker announces: expressions
     ("body", "batch"),  # its key is one
