@@ -122,8 +122,8 @@ def test_what_waits_is_claimed_in_its_namespace_alone_also_by_one_key(mine: Tena
     for each in (mine, yours):
         (run,) = each.ask("POST", "/v1/claims", json=wish, headers={"Idempotency-Key": "k"}).json()["runs"]
         assert (run["namespace"], run["input"]) == (each.namespace, each.namespace)
-        body = {"worker_id": "w", "attempt": 1}
-        assert each.ask("POST", "/v1/runs/same/renew", json=body).status_code == 200
+        held = {"worker_id": "w", "attempt": 1}
+        assert each.ask("POST", "/v1/runs/same/renew", json=held).status_code == 200
 
 
 def test_one_key_makes_a_run_in_each_namespace(mine: Tenant, yours: Tenant):

@@ -128,7 +128,7 @@ def _hurry(case: Any) -> None:
     """Claims that would wait for what nobody starts here wait less long."""
     if case.operation.label == "POST /v1/claims" and isinstance(case.body, dict):
         wait = case.body.get("wait_seconds")
-        if type(wait) in (int, float) and 0 < wait <= LONGEST_WAIT_SECONDS:
+        if isinstance(wait, int | float) and 0 < wait <= LONGEST_WAIT_SECONDS:
             case.body["wait_seconds"] = wait / 1000
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from baton.domain.log import Header, Tail
-from baton.domain.run import Ending, Run
+from baton.domain.run import Ending, Lease, Run
 from baton.domain.states import Mode, State
 
 T0 = 1_000_000
@@ -35,6 +35,12 @@ def run_in(state: State, **change: Any) -> Run:
         expires_at=NOW + 10_000_000 if state in TERMINAL_STATES else None,
     )
     return replace(run, **change)
+
+
+def lease_of(run: Run) -> Lease:
+    """The lease under which the run is held."""
+    assert run.lease is not None
+    return run.lease
 
 
 def tail_at(next_: int = 1, *, fenced: bool = False, newest_ts: int = T0, **header: Any) -> Tail:

@@ -50,6 +50,7 @@ def test_the_last_failure_that_it_may_have_is_the_end_of_it():
 def test_a_run_told_to_end_is_cancelled_when_its_lease_ran_out_before_its_grace():
     outcome = due(held(NOW - SKEW, cancel=CancelRequest(at=NOW - 1, reason="why")))
     assert isinstance(outcome, Outcome)
+    assert outcome.error is not None
     assert (outcome.status, outcome.error["message"]) == (State.CANCELLED, "why")
 
 

@@ -11,6 +11,7 @@ from baton.domain.controlling import Cancel
 from baton.domain.payload import canonical
 from baton.domain.states import Mode, State
 from baton.errors import InFlight, NotFound, RunTerminal, StreamConflict, Unavailable
+from tests.unit.domain.runs_at_hand import lease_of
 from tests.unit.house import NS, before_each_call, calls_of, names_of, start
 from tests.unit.services.acts import (
     append,
@@ -47,8 +48,8 @@ def test_a_claimed_run_is_held_by_its_worker_and_everyone_sees_it(house, runtime
     [detail] = claim(house.container(), worker="w9", seconds=30)
     run = detail.run
     assert (run.state, run.attempt, run.claimed) == (State.RUNNING, 1, True)
-    assert run.lease.worker_id == "w9"
-    assert run.lease.expires_at == house.clock.now() + 30_000
+    assert lease_of(run).worker_id == "w9"
+    assert lease_of(run).expires_at == house.clock.now() + 30_000
     assert detail == house.container().runs.get(NS, "r1")
     assert detail.input == b'{"page":7}'
     assert types_of(replay(runtime, "r1")) == ["start"]
@@ -201,7 +202,7 @@ def test_eight_at_once_get_each_run_once_per_attempt(house, runtime, most):
 def test_whoever_is_beaten_to_a_run_takes_another(house, runtime):
     queue(runtime, "r1", "r2")
     slow, fast = house.container(), house.container()
-    first = []
+    first: list[list[str]] = []
 
     def be_faster(operation, request):
         if operation == "UpdateItem" and not first:
@@ -210,7 +211,7 @@ def test_whoever_is_beaten_to_a_run_takes_another(house, runtime):
     with before_each_call(slow, be_faster):
         got = claim(slow, worker="slow")
     assert (first, ids(got)) == ([["r1"]], ["r2"])
-    assert row(runtime, "r1").lease.worker_id == "fast"
+    assert lease_of(row(runtime, "r1")).worker_id == "fast"
 
 
 def test_whoever_is_beaten_to_the_last_has_none(house, runtime):
@@ -224,7 +225,7 @@ def test_whoever_is_beaten_to_the_last_has_none(house, runtime):
 
     with before_each_call(slow, be_faster):
         assert claim(slow, worker="slow", most=3) == []
-    assert row(runtime, "r1").lease.worker_id == "fast"
+    assert lease_of(row(runtime, "r1")).worker_id == "fast"
 
 
 def test_a_run_that_was_driven_before_is_claimed_though_its_old_driver_goes_on_speaking(house, runtime):
@@ -253,7 +254,7 @@ def test_a_run_that_was_driven_before_is_claimed_though_its_old_driver_goes_on_s
 def test_a_run_that_is_gone_or_settled_by_the_time_is_no_ones(house, runtime):
     queue(runtime, "gone", "settled", "left")
     claimer = house.container()
-    done = []
+    done: list[object] = []
 
     def settle(operation, request):
         if operation == "BatchGetItem" and not done:
@@ -272,7 +273,8 @@ def test_an_id_that_was_started_again_for_another_workflow_is_not_given_to_who_a
     queue(runtime, "r1")
     claim(runtime)
     release(runtime, "r1")
-    claimer, done = house.container(), []
+    claimer = house.container()
+    done: list[object] = []
 
     def start_again(operation, request):
         if operation == "GetItem" and request["TableName"] == "runs" and not done:
@@ -334,7 +336,7 @@ def test_an_answer_ends_early_rather_than_be_too_large(house, runtime):
     queue(runtime, *(f"r{n:02}" for n in range(16)), input=large)
     first = claim(house.container(), most=25)
     assert 10 <= len(first) < 16
-    assert sum(len(detail.input) for detail in first) < 4 * 1024 * 1024
+    assert sum(len(detail.input or b"") for detail in first) < 4 * 1024 * 1024
     assert len(claim(house.container(), most=25)) == 16 - len(first)
 
 
@@ -391,7 +393,7 @@ def test_one_run_is_claimed_by_its_id(house, runtime):
     queue(runtime, "r1", "r2")
     detail = claim_one(house.container(), "r2", worker="w2")
     assert detail == house.container().runs.get(NS, "r2")
-    assert (detail.run.lease.worker_id, row(runtime, "r1").state) == ("w2", State.PENDING)
+    assert (lease_of(detail.run).worker_id, row(runtime, "r1").state) == ("w2", State.PENDING)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from baton.domain.states import State
 from baton.errors import IdempotencyMismatch, InFlight, Unavailable
+from tests.unit.domain.runs_at_hand import lease_of
 from tests.unit.house import before_each_call
 from tests.unit.services.acts import append, claim, claim_one, finish, release, renew, replay, row, types_of
 from tests.unit.services.test_claims import ids, queue
@@ -92,7 +93,7 @@ def test_what_another_took_from_it_meanwhile_is_not_answered(house, runtime):
         claim(dying, most=2, key="k")
     claim_one(runtime, "r0", worker="w2")
     assert ids(claim(house.container(), most=2, key="k")) == ["r1"]
-    assert row(runtime, "r0").lease.worker_id == "w2"
+    assert lease_of(row(runtime, "r0")).worker_id == "w2"
 
 
 def test_what_was_given_back_has_its_turn_like_any_other_when_the_repeat_comes_late(house, runtime):
@@ -107,7 +108,8 @@ def test_what_was_given_back_has_its_turn_like_any_other_when_the_repeat_comes_l
 
 def test_sent_again_while_the_first_is_at_it_both_get_the_same(house, runtime):
     queue(runtime, *(f"r{n}" for n in range(6)))
-    first, second, between = house.container(), house.container(), []
+    first, second = house.container(), house.container()
+    between: list[list[str]] = []
 
     def send_again(operation, request):
         if operation == "UpdateItem" and not between:
@@ -124,7 +126,8 @@ def test_sent_again_between_looking_and_writing_down_both_get_the_same(house, ru
     claim(runtime, most=2)
     for run_id in ("r0", "r1"):  # claimed before: each claim of theirs needs the log
         release(runtime, run_id)
-    first, second, between = house.container(), house.container(), []
+    first, second = house.container(), house.container()
+    between: list[list[str]] = []
 
     def send_again(operation, request):
         if operation == "PutItem" and not between:
@@ -139,7 +142,12 @@ def test_sent_again_between_looking_and_writing_down_both_get_the_same(house, ru
 def test_sent_again_while_the_first_waits_it_is_told_what_that_one_got(house, runtime):
     """Whoever lost the first connection listens to the second."""
     second = house.container()
-    house.clock.plan(5, lambda: (queue(runtime, "r0"), claim(house.container(), key="k")))
+
+    def the_first_gets_it() -> None:
+        queue(runtime, "r0")
+        claim(house.container(), key="k")
+
+    house.clock.plan(5, the_first_gets_it)
     assert ids(claim(second, key="k", wait_seconds=20)) == ["r0"]
     assert row(runtime, "r0").attempt == 1
 
