@@ -10,6 +10,7 @@ import pytest
 
 from baton_sdk import Cancelled, NotFound, RetryableError, TerminalError
 from baton_sdk.worker.endings import Completed, LeaseGone, Suspended
+from baton_sdk.worker.failures import told
 from tests.unit.sdk import service as faults
 from tests.unit.sdk.service import problem
 
@@ -33,14 +34,20 @@ def test_a_terminal_error_fails_the_run_for_good(worker, baton):
 
 def test_any_other_error_is_logged_with_its_stack_and_tried_again(worker, baton):
     def report(ctx):
-        raise OSError("disk \ud800 full")
+        raise OSError("disk full")
 
     row = perform(worker, baton, report)
     assert (row.run["state"], row.delay) == ("pending", None)
     (said,) = baton.said("r1", "error")
     assert said == row.error
-    assert (said["message"], said["type"]) == ("disk \\ud800 full", "OSError")
+    assert (said["message"], said["type"]) == ("disk full", "OSError")
     assert "raise OSError" in said["stack"]
+
+
+def test_what_is_no_text_in_an_error_is_written_out():
+    said = told(OSError("disk \ud800 full"))
+    assert said["message"] == "disk \\ud800 full"
+    assert "disk \\ud800 full" in said["stack"]
 
 
 def test_of_a_long_stack_the_middle_is_left_out(worker, baton):
