@@ -204,6 +204,30 @@ def test_a_run_that_has_settled_already_is_not_waited_for(worker, baton):
     assert baton.rows["r1"].run["output"] == {"message": "no"}
 
 
+def test_a_run_that_is_too_large_to_be_recorded_is_asked_for_again_and_no_wait_after_it_is_lost(
+    worker, baton
+):
+    baton.start("other", "build")
+    baton.settle("other", "completed", output="x" * 262_000)
+
+    @worker.workflow("report")
+    def report(ctx):
+        output = ctx.wait_for_run("other").output
+        return len(output), ctx.wait_for_event("go")
+
+    baton.start("r1")
+    worker.run_once()
+    assert baton.state("r1") == "suspended"
+    assert [data.get("run_id") for data in baton.said("r1", "checkpoint")] == ["other", None]
+    baton.rows["other"].run["output"] = "small"  # as of another attempt: now it can be recorded
+    baton.resume("r1")
+    worker.run_once()
+    assert baton.state("r1") == "suspended"
+    baton.wake("r1", kind="event", name="go", payload=7)
+    worker.run_once()
+    assert baton.rows["r1"].run["output"] == [5, 7]
+
+
 def test_a_child_is_started_once_and_named_in_each_attempt(worker, baton):
     got = []
 

@@ -7,7 +7,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
@@ -174,10 +174,11 @@ class Context:
         there is none."""
         with self._call(journal.WAIT_FOR_RUN, run_id) as call:
             record = call.record
-            if record is not None and "run" in record.data:
-                return Run.from_json(record.data["run"])
-            if record is not None and record.woken is not None:
-                return self._settled(call, self._get(record.woken["run_id"]))
+            came_to = {} if record is None else {**(record.woken or {}), **record.data}
+            if "run" in came_to:
+                return Run.from_json(came_to["run"])
+            if "run_id" in came_to:
+                return self._settled(call, self._get(came_to["run_id"]))
             if record is None:
                 if run_id == self.run.id:
                     raise Misuse("a run can't wait for itself")
@@ -310,8 +311,11 @@ class Context:
     def _settled(self, call: Call, run: Run) -> Run:
         """Record the run as it is: it may be resumed or deleted before this is replayed."""
         document: Mapping[str, Any] = {**run.raw, "input": None}
-        with suppress(InvalidResult):  # as large as an entry may be: a replay asks for it again
+        try:
             call.keep(run=document)
+        except InvalidResult:  # as large as an entry may be: a replay asks for it again
+            if call.record is None:
+                call.keep(run_id=run.id)
         return Run.from_json(document)
 
     def _sleep(self, until: Callable[[], datetime]) -> None:

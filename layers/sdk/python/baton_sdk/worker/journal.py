@@ -55,20 +55,18 @@ class Journal:
     def read(cls, events: Iterable[Event]) -> Journal:
         """From a log's entries of all attempts, in their order."""
         records: dict[int, Record] = {}
-        waits: int | None = None
         for event in events:
             if event.type == CHECKPOINT:
                 found = _record(event.data)
                 if found is not None:
-                    waits = found.position
-                    records[waits] = _joined(records.get(waits), found)
-            elif event.type == "woken" and waits is not None:
+                    records[found.position] = _joined(records.get(found.position), found)
+            elif event.type == "woken" and records:
+                waits = max(records)  # a function that waits has got no further
                 records[waits] = _woken(records[waits], event.data)
             elif event.type == "resumed":
                 # The wish to cancel is gone, and with it what was done because of it: the function goes on
                 # from where it heard of it.
                 records = {at: record for at, record in records.items() if not record.heeding}
-                waits = max(records, default=None)
         return cls(records=records, end=max(records, default=-1) + 1)
 
     def at(self, position: int, kind: str, name: str | None) -> Record | None:
