@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -354,6 +355,20 @@ def test_a_function_that_is_told_to_end_keeps_its_step_and_gives_the_run_back(wo
     execution = claimed(worker, baton, report)
     assert execution.perform() == GivenBack("the worker stops")
     assert (baton.state("r1"), baton.rows["r1"].error) == ("pending", None)
+    worker.run_once()
+    assert baton.rows["r1"].run["output"] == 1
+
+
+def test_a_function_that_keeps_back_the_word_to_end_has_not_completed(worker, baton):
+    def report(ctx):
+        if ctx.attempt == 1:
+            execution.drain()
+        with suppress(BaseException):
+            return ctx.step("a", lambda: 1)
+        return "not performed"
+
+    execution = claimed(worker, baton, report)
+    assert execution.perform() == GivenBack("the worker stops")
     worker.run_once()
     assert baton.rows["r1"].run["output"] == 1
 

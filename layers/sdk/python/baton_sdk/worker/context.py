@@ -248,7 +248,7 @@ class Context:
         self._check()
         self._recorder.check_outside("continue_as_new")
         self._recorder.ended()
-        raise Continuing(as_json(input, "the input to continue with"))
+        self._recorder.leave(Continuing(as_json(input, "the input to continue with")))
 
     def end(self) -> None:
         """The attempt is over."""
@@ -271,7 +271,7 @@ class Context:
             self._standing.check()
         except (Lost, Draining) as told:
             if own:
-                raise
+                self._recorder.leave(told)
             raise ContextEnded(str(told)) from None
 
     def _mark(self, call: Call) -> str:

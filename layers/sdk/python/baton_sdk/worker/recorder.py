@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from baton_sdk import payload
 from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound
@@ -76,6 +76,11 @@ class Recorder:
         """Raise Misuse inside of another call."""
         if self._inside is not None:
             raise Misuse(f"{kind} inside of {self._inside}: a step is performed whole, or not at all")
+
+    def leave(self, unwinding: Unwinding) -> NoReturn:
+        """Have the function left with this, also where it keeps that back and returns."""
+        self._leaving = unwinding
+        raise unwinding
 
     def check_not_leaving(self) -> None:
         """Raise again what the function is being left with, if it goes on all the same."""
