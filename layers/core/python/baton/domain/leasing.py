@@ -169,8 +169,7 @@ def expire(
 def next_look(run: Run, last_heard: Millis, skew_seconds: float, grace_seconds: float) -> Millis | None:
     """When a running run has to be looked at next: at its lease's end, where it has been silent for too long,
     or when a cancel is to be forced."""
-    forced_at = None if run.cancel is None else run.cancel.at + millis(grace_seconds)
-    times = (lease_end(run, skew_seconds), run.watched_until(last_heard), forced_at)
+    times = (lease_end(run, skew_seconds), run.watched_until(last_heard), run.forced_at(grace_seconds))
     return min((at for at in times if at is not None), default=None)
 
 

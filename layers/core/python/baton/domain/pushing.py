@@ -94,15 +94,11 @@ def answered(
 def unpushed(run: Run, *, rev: str, grace_seconds: float) -> Step:
     """The write that lets a run wait for whoever claims it: its workflow has no target to push to any
     more."""
-    return Step(replace(run, rev=rev, push=None, announce=False, due_at=_cancel_due(run, grace_seconds)))
+    return Step(replace(run, rev=rev, push=None, announce=False, due_at=run.forced_at(grace_seconds)))
 
 
 def _later(run: Run, push: Push, pause: float, rev: str, now: Millis, grace_seconds: float) -> Step:
     due = now + millis(pause)
-    forced_at = _cancel_due(run, grace_seconds)
+    forced_at = run.forced_at(grace_seconds)
     due_at = due if forced_at is None else min(due, forced_at)
     return Step(replace(run, rev=rev, push=push, announce=False, due_at=due_at))
-
-
-def _cancel_due(run: Run, grace_seconds: float) -> Millis | None:
-    return None if run.cancel is None else run.cancel.at + millis(grace_seconds)

@@ -204,6 +204,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return last_heard + millis(self.inactivity_timeout_seconds)
 
+    def forced_at(self, grace_seconds: float) -> Millis | None:
+        """When a latched cancel is forced; None: none is, or the run has settled."""
+        if self.cancel is None or self.state.terminal:
+            return None
+        return self.cancel.at + millis(grace_seconds)
+
 
 class Step(msgspec.Struct, frozen=True):
     """What a decision writes in one transaction: the row as it is to be, the entries that go into the log

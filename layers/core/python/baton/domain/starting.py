@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from baton.domain.catalog import Workflow
-from baton.domain.clock import Millis, millis
+from baton.domain.clock import Millis
 from baton.domain.log import Entry, Header, Tail, entry
 from baton.domain.payload import (
     INLINE_INPUT,
@@ -207,7 +207,7 @@ def bear_successor(
         cancel=run.cancel,
         push=run.push,
     )
-    due = [born.watched_until(now), None if run.cancel is None else run.cancel.at + millis(grace_seconds)]
+    due = (born.watched_until(now), born.forced_at(grace_seconds))
     born = msgspec.structs.replace(born, due_at=min((at for at in due if at is not None), default=None))
     if not attached:
         born = to_queue(born, now)

@@ -44,7 +44,7 @@ def decide_due(
     """
     if run.due_at is None or run.due_at > now or publishers(run):
         return None
-    forced_at = _cancel_deadline(run, patience.grace_seconds)
+    forced_at = run.forced_at(patience.grace_seconds)
     if forced_at is not None and forced_at <= now and run.cancel is not None:
         return cancelled(run.cancel)
     if to_push(run):
@@ -74,7 +74,7 @@ def publishers(run: Run) -> bool:
 
 def pushers(run: Run, grace_seconds: float, now: Millis) -> bool:
     """Whether the row's due time is that of a push: the run waits, and is not to be cancelled by now."""
-    forced_at = _cancel_deadline(run, grace_seconds)
+    forced_at = run.forced_at(grace_seconds)
     return to_push(run) and (forced_at is None or forced_at > now)
 
 
@@ -83,12 +83,6 @@ def put_off(strikes: int, now: Millis) -> Millis:
     row."""
     pause = FIRST_PAUSE_SECONDS * 2 ** min(strikes, MAX_DOUBLINGS)
     return now + millis(min(pause, LONGEST_PAUSE_SECONDS))
-
-
-def _cancel_deadline(run: Run, grace_seconds: float) -> Millis | None:
-    if run.cancel is None or cell(Command.FORCE_CANCEL, run.state).verdict is not Verdict.ACT:
-        return None
-    return run.cancel.at + millis(grace_seconds)
 
 
 def _watchdog_deadline(run: Run, tail: Tail) -> Millis | None:
