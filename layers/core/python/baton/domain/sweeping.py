@@ -18,8 +18,7 @@ from baton.domain.waiting import take, time_came, wake
 
 FIRST_PAUSE_SECONDS = 5
 LONGEST_PAUSE_SECONDS = 3600
-MAX_DOUBLINGS = 30
-"""Beyond it a pause has long been the longest."""
+_AFTER_FAILURE = Backoff(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +80,7 @@ def pushers(run: Run, grace_seconds: float, now: Millis) -> bool:
 def put_off(strikes: int, now: Millis) -> Millis:
     """When to look again at an item that could not be attended to, after ``strikes`` such failures in a
     row."""
-    pause = FIRST_PAUSE_SECONDS * 2 ** min(strikes, MAX_DOUBLINGS)
-    return now + millis(min(pause, LONGEST_PAUSE_SECONDS))
+    return now + millis(_AFTER_FAILURE.pause(strikes + 1))
 
 
 def _watchdog_deadline(run: Run, tail: Tail) -> Millis | None:
