@@ -60,8 +60,9 @@ class Catalog:
         if gone_since is not None:
             return gone_since
         row = store.workflow(namespace, workflow)
-        lapsed = row is not None and row.at(self._context.clock.now()) is None
-        return row.announced.until if lapsed and row is not None and row.announced is not None else None
+        if row is None or row.announced is None or row.at(self._context.clock.now()) is not None:
+            return None
+        return row.announced.until
 
     def _read(self, namespace: str, *, fresh: bool = False, patient: bool = False) -> Future[Snapshot]:
         """The newest read, under way or done, of those that serve; else one that begins now."""
