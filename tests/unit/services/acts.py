@@ -19,8 +19,7 @@ from baton.services.finishes import Finished
 from baton.services.streams import Chunk
 from baton.store.dynamo import Write
 from baton.store.log import LogItem, LogStore
-from baton.store.rows import Shards
-from baton.store.runs import Changed, RunStore
+from baton.store.runs import Changed
 from tests.unit.house import NS, House
 
 
@@ -114,12 +113,8 @@ def producer(seq: int, id_: str = "p", epoch: int = 0) -> Producer:
 
 
 def put_row(house: House, run_id: str, **change: Any) -> None:
-    """Bring a run into a state that nothing in this house can bring it into yet."""
-    store = RunStore(
-        house.dynamo(),
-        house.settings.runs_table,
-        shards=Shards(house.settings.due_shards, house.settings.settled_shards, house.settings.queue_shards),
-    )
+    """Bring a run into a state at once, without all that leads to it."""
+    store = house.container()._context.runs
     before = store.get(NS, run_id)
     assert isinstance(before, Run)
     after = replace(before, **{"rev": f"{before.rev}+", **change})

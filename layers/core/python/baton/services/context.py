@@ -57,7 +57,8 @@ class Context:
 
     @MadeOnce
     def signing_keys(self) -> tuple[bytes, ...]:
-        """The newest last. Raises Unavailable where they can't be read, ValueError where there are none."""
+        """The newest last; none where the settings name none. Raises Unavailable where they can't be read,
+        ValueError where what is read is none."""
         settings = self.settings
         if settings.signing_keys or settings.signing_keys_secret is None:
             return settings.signing_keys
@@ -71,14 +72,14 @@ class Context:
         """Runs, and their settlements."""
         from baton.store.runs import RunStore
 
-        return RunStore(self.dynamo, self.settings.runs_table, shards=self._shards)
+        return RunStore(self.dynamo, self.settings.runs_table, shards=self.shards)
 
     @MadeOnce
     def due(self) -> DueStore:
         """What is due."""
         from baton.store.due import DueStore
 
-        return DueStore(self.dynamo, self.settings.runs_table, shards=self._shards)
+        return DueStore(self.dynamo, self.settings.runs_table, shards=self.shards)
 
     @MadeOnce
     def log(self) -> LogStore:
@@ -164,7 +165,8 @@ class Context:
         return other
 
     @property
-    def _shards(self) -> Shards:
+    def shards(self) -> Shards:
+        """How many partitions indexes have."""
         from baton.store.rows import Shards
 
         return Shards(self.settings.due_shards, self.settings.settled_shards, self.settings.queue_shards)

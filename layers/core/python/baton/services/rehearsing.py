@@ -16,7 +16,6 @@ from baton.services.delivering import Deliverer
 from baton.services.details import Details
 from baton.services.publishing import Publisher
 from baton.store.rehearsal import Rehearsal
-from baton.store.rows import Shards
 
 
 class Onlooker(Coalescer):
@@ -40,8 +39,7 @@ def rehearsing(context: Context, catalog: Catalog, details: Details) -> Publishe
     """A publisher that writes nothing and tells nobody."""
     settings = context.settings
     silent = Bus(None, region=settings.region, clock=context.clock, jitter=context.jitter)
-    shards = Shards(settings.due_shards, settings.settled_shards, settings.queue_shards)
-    unwritten = Rehearsal(context.dynamo, settings.runs_table, shards=shards)
+    unwritten = Rehearsal(context.dynamo, settings.runs_table, shards=context.shards)
     rehearsed = context.instead(runs=unwritten, bus=silent)
     deliverer = Deliverer(rehearsed, catalog, Onlooker(rehearsed))
     return Publisher(rehearsed, catalog, details, deliverer, Announcer(silent), Sleepers())
