@@ -186,12 +186,14 @@ def renewed_or_taken_over(found: invariants.Facts, results: dict[str, Any]) -> N
 
 
 def given_back_or_taken_back(found: invariants.Facts, results: dict[str, Any]) -> None:
-    """Either way it waits, and is counted as one thing that happened."""
+    """Either way it waits, and is counted as one thing that happened: who comes to give back what was taken
+    back already is told."""
     run = found.runs[ID]
     assert run.state is State.PENDING
     assert run.released is not None
     assert run.failures == (run.released.failure is not None)
-    assert not isinstance(results["release"], Failed)
+    assert run.released.ran_out == _refused(results["release"], LeaseLost)
+    assert run.released.ran_out or not isinstance(results["release"], Failed)
 
 
 def one_of_them_ends_the_attempt(found: invariants.Facts, results: dict[str, Any]) -> None:

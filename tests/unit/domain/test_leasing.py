@@ -378,4 +378,5 @@ def test_a_run_whose_lease_ran_out_waits_again_and_knows_why():
     run = ran_out(held()).run
     assert (run.state, run.lease, run.failures) == (State.PENDING, None, 1)
     why = Failure(f"the lease of worker {MINE} ran out", "lease")
-    assert run.released == Released(MINE, 1, why, ran_out=True)
+    assert run.released == Released(MINE, 1, why)
+    assert run.released.ran_out

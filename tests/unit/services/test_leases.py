@@ -224,6 +224,13 @@ def test_a_release_that_comes_after_the_run_was_taken_back_is_refused(house, run
     assert row(runtime, held) == waits
 
 
+def test_a_failure_that_is_called_like_a_lost_lease_is_the_workers_own_all_the_same(house, runtime, held):
+    error = {"message": "no flat to let", "type": "lease"}
+    first = release(runtime, held, error=error)
+    assert release(house.container(), held, error=error) == first
+    assert row(runtime, held).failures == 1
+
+
 def test_a_run_whose_workers_all_die_is_dead_after_its_attempts(house, runtime):
     start(runtime, run_id="r1", mode=Mode.QUEUED)
     for attempt in (1, 2, 3):

@@ -11,7 +11,7 @@ from baton.domain.catalog import Backoff
 from baton.domain.clock import Millis, millis, rfc3339
 from baton.domain.log import Entry, entry
 from baton.domain.queueing import to_queue
-from baton.domain.run import Failure, Lease, Released, Run, Step
+from baton.domain.run import LEASE, Failure, Lease, Released, Run, Step
 from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, Mode, State, cell
 from baton.errors import IdempotencyMismatch, InFlight, LeaseLost
@@ -21,9 +21,6 @@ MAX_MESSAGE = 80
 MAX_TYPE = 40
 
 _NOBODYS = {State.PENDING: "nobody holds it, claim it first"}
-
-LEASE = "lease"
-"""The type of a failure that is a lease which ran out."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,8 +159,7 @@ def expire(
     if run.failures + 1 >= run.max_attempts:
         return _used_up(run, {"message": failure.message, "type": LEASE})
     pause = backoff.pause(run.failures + 1) * chance
-    released = Released(lease.worker_id, run.attempt, failure, ran_out=True)
-    return _back(run, released, pause, rev=rev, now=now)
+    return _back(run, Released(lease.worker_id, run.attempt, failure), pause, rev=rev, now=now)
 
 
 def next_look(run: Run, last_heard: Millis, skew_seconds: float, grace_seconds: float) -> Millis | None:
@@ -228,8 +224,11 @@ def _claimed(run: Run, before: Released | None) -> Entry:
 
 
 def _short(error: dict[str, Any]) -> Failure:
+    """What a row keeps of a worker's failure. The type of a lease that ran out is Baton's own."""
     type_ = error.get("type")
-    return Failure(_cut(error["message"], MAX_MESSAGE), None if type_ is None else _cut(type_, MAX_TYPE))
+    if type_ in (None, LEASE):
+        return Failure(_cut(error["message"], MAX_MESSAGE))
+    return Failure(_cut(error["message"], MAX_MESSAGE), _cut(type_, MAX_TYPE))
 
 
 def _cut(text: str, most: int) -> str:

@@ -39,6 +39,10 @@ class Lease(msgspec.Struct, frozen=True, array_like=True):
     key: str | None = None
 
 
+LEASE = "lease"
+"""The type of a failure that is a lease which ran out."""
+
+
 class Failure(msgspec.Struct, frozen=True, array_like=True):
     """Why an attempt is to be made again, in short: a row keeps it."""
 
@@ -47,13 +51,17 @@ class Failure(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Released(msgspec.Struct, frozen=True, array_like=True):
-    """How the last lease ended, for whoever claims next: given up by its worker, or (``ran_out``) taken back.
-    ``failure``: and that counts."""
+    """How the last lease ended, for whoever claims next: given up by its worker, or run out; ``failure``: and
+    that counts."""
 
     worker_id: str
     attempt: int
     failure: Failure | None = None
-    ran_out: bool = False
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the run was taken back. No failure that a worker tells of is of that type here."""
+        return self.failure is not None and self.failure.type == LEASE
 
 
 class Push(msgspec.Struct, frozen=True, array_like=True):
