@@ -12,6 +12,9 @@ with baton_sdk.Client() as baton:
         print(event.seq, event.type, event.data)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from baton_sdk.client import Client
 from baton_sdk.errors import (
     BadAnswer,
@@ -65,9 +68,6 @@ from baton_sdk.run import (
     Wait,
     Waiter,
 )
-from baton_sdk.worker.context import Context
-from baton_sdk.worker.errors import Cancelled, CodeChanged, RetryableError, StepFailed, TerminalError
-from baton_sdk.worker.worker import Worker
 from baton_sdk.workflow import (
     Backoff,
     Batch,
@@ -79,6 +79,28 @@ from baton_sdk.workflow import (
     WorkflowDetail,
 )
 from baton_sdk.writer import Writer
+
+if TYPE_CHECKING:
+    from baton_sdk.worker.context import Context
+    from baton_sdk.worker.errors import Cancelled, CodeChanged, RetryableError, StepFailed, TerminalError
+    from baton_sdk.worker.worker import Worker
+else:
+    _OF_WORKERS = {
+        "Cancelled": "errors",
+        "CodeChanged": "errors",
+        "Context": "context",
+        "RetryableError": "errors",
+        "StepFailed": "errors",
+        "TerminalError": "errors",
+        "Worker": "worker",
+    }
+
+    def __getattr__(name: str) -> object:
+        """What workers are made of, where somebody asks for it: most clients are none."""
+        if name not in _OF_WORKERS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.worker.{_OF_WORKERS[name]}"), name)
+
 
 __all__ = [
     "DEFAULT",

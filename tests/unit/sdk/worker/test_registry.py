@@ -4,6 +4,8 @@ registered."""
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 import typing
 from datetime import datetime
 
@@ -238,14 +240,18 @@ def test_a_worker_asks_nothing_before_it_works_and_has_a_name_of_its_own(monkeyp
     assert one.worker_id.startswith("bad-host-")
 
 
-def test_whoever_only_asks_loads_nothing_that_workers_need():
-    """What is heavy waits until there is a worker at work."""
-    import subprocess
-    import sys
-
-    heavy = "{'msgspec', 'pydantic', 'opentelemetry'} & set(sys.modules)"
+@pytest.mark.parametrize("client", ["baton_sdk", "baton_sdk.cli.app"])
+def test_whoever_only_asks_loads_nothing_that_workers_need(client):
+    """What is heavy waits until there is a worker."""
+    heavy = "{'msgspec', 'pydantic', 'opentelemetry', 'baton_sdk.worker.context', 'baton_sdk.worker.worker'}"
     said = subprocess.run(
-        [sys.executable, "-c", f"import sys, baton_sdk; print({heavy})"], capture_output=True, text=True
+        [sys.executable, "-c", f"import sys, {client}; print({heavy} & set(sys.modules))"],
+        capture_output=True,
+        text=True,
     )
     assert said.stdout.strip() == "set()", said
-    assert {"Worker", "Context"} <= set(baton_sdk.__all__)
+
+
+def test_what_workers_need_is_there_when_it_is_asked_for():
+    assert all(hasattr(baton_sdk, name) for name in baton_sdk.__all__)
+    assert not hasattr(baton_sdk, "Wroker")

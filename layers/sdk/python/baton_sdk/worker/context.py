@@ -36,6 +36,7 @@ from baton_sdk.worker.names import EVENT
 from baton_sdk.worker.recorder import Call, Recorder, as_json
 from baton_sdk.worker.run_log import run_logger
 from baton_sdk.worker.standing import Standing
+from baton_sdk.worker.tracing import step_span
 from baton_sdk.writer import Writer
 
 IN_PROCESS_SECONDS = 1.0
@@ -143,7 +144,7 @@ class Context:
         with self._call(journal.STEP, name) as call:
             if call.record is not None:
                 return call.record.data.get("result")
-            with _span(name, call.position):
+            with step_span(name, call.position):
                 result = self._tried(lambda: fn(*args, **kwargs), retries)
             return call.keep(result=result)["result"]
 
@@ -345,12 +346,6 @@ class Context:
         """A run that is to be cancelled does not begin to wait."""
         if self._heeds():
             raise Cancelled(self._why())
-
-
-def _span(name: str, position: int) -> AbstractContextManager[None]:
-    from baton_sdk.worker.tracing import step_span  # OpenTelemetry, where it is, is not for who only asks
-
-    return step_span(name, position)
 
 
 def _worth_another_try(error: BaseException) -> bool:

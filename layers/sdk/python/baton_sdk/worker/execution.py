@@ -3,8 +3,6 @@ ended."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, Conflict, Fault, InvalidRequest, NotFound, TryAgain
 from baton_sdk.run import Run
@@ -29,6 +27,7 @@ from baton_sdk.worker.report import report_claimed, report_ended
 from baton_sdk.worker.standing import Standing
 from baton_sdk.worker.telling import request_of
 from baton_sdk.worker.terms import Terms
+from baton_sdk.worker.tracing import attempt_span
 from baton_sdk.worker.workflows import WorkflowFunction
 from baton_sdk.writer import Writer
 
@@ -151,7 +150,7 @@ class Execution:
 
     def _called(self, context: Context, recorder: Recorder) -> Ending:
         try:
-            with _span(self.run):
+            with attempt_span(self.run):
                 try:
                     output = self._function(context, self.run)
                 except Exception:
@@ -224,9 +223,3 @@ class Execution:
             refusal,
         )
         return LeaseGone(str(refusal))
-
-
-def _span(run: Run) -> AbstractContextManager[None]:
-    from baton_sdk.worker.tracing import attempt_span  # OpenTelemetry, where it is, is not for who only asks
-
-    return attempt_span(run)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from baton_sdk.cli.session import Session
 from baton_sdk.cli.worker.find import PARAMETER, find
-from baton_sdk.cli.worker.lines import shown
 from baton_sdk.errors import InvalidRequest
 from baton_sdk.retry import DEFAULT
 from baton_sdk.worker.terms import LEAST_LEASE_SECONDS, MOST_LEASE_SECONDS
-from baton_sdk.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from baton_sdk.worker.worker import Worker
 
 
 def worker(
@@ -69,6 +70,9 @@ def worker(
           ctx.sleep(3600)                              # holds no worker meanwhile
           return {"rows": rows}
     """
+    from baton_sdk.cli.worker.lines import shown  # every other verb starts sooner
+    from baton_sdk.worker.worker import Worker
+
     found = find(module, Worker)
     if not found.workflows:
         raise typer.BadParameter(
