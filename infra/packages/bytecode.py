@@ -7,8 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from infra.packages import pyodide
 from infra.packages.failed import Failed
+from infra.packages.npm import fetch
+from infra.packages.pyodide import PYODIDE
 
 COMPILE_SECONDS = 300
 PREFIX = "/opt/python"
@@ -25,7 +26,7 @@ def compile_all(root: Path) -> None:
         raise Failed("bytecode for Lambda's Python is made with Node, and there is no `node` here")
     script = Path(__file__).with_name("compile.mjs")
     done = subprocess.run(
-        [node, str(script), str(pyodide.install()), str(root.resolve()), PREFIX],
+        [node, str(script), str(fetch(PYODIDE)), str(root.resolve()), PREFIX],
         capture_output=True,
         text=True,
         timeout=COMPILE_SECONDS,

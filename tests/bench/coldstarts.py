@@ -13,6 +13,7 @@ from typing import NamedTuple
 from infra.manifest import FUNCTIONS
 from infra.packages.build import build
 from infra.packages.layout import function_dir
+from tests.bench.bare import BesideBare
 from tests.infra.packages.container import booted
 from tests.infra.packages.deployment import Deployment, Recorded, lambdas_own, recorded
 from tests.infra.packages.image import Image, unpack
@@ -38,24 +39,6 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColdStart:
-    """One function's: milliseconds in the middle, and the middle of the ratios, pair by pair."""
-
-    function: str
-    wall_ms: float
-    cpu_ms: float
-    ratio: float
-    limit: float | None
-
-    @property
-    def verdict(self) -> str:
-        """``ok``, ``over`` or, where there is no limit, nothing."""
-        if self.limit is None:
-            return ""
-        return "ok" if self.ratio <= self.limit else "over"
-
-
-@dataclass(frozen=True)
 class ColdStarts:
     """All functions beside the bare handler; ``python`` is what they ran on."""
 
@@ -63,7 +46,7 @@ class ColdStarts:
     rounds: int
     bare_wall_ms: float
     bare_cpu_ms: float
-    functions: list[ColdStart]
+    functions: list[BesideBare]
 
 
 def measure_built(endpoint: str, rounds: int, functions: Sequence[str] = ALL) -> ColdStarts:
@@ -110,8 +93,8 @@ def _first_answer(endpoint: str, image: Image, given: Recorded) -> Taken:
     return Taken(answer.at - container.started, container.cpu_seconds)
 
 
-def _cold_start(name: str, taken: Sequence[Taken], bare: Sequence[Taken]) -> ColdStart:
-    return ColdStart(
+def _cold_start(name: str, taken: Sequence[Taken], bare: Sequence[Taken]) -> BesideBare:
+    return BesideBare(
         function=name,
         wall_ms=_middle_ms([each.wall for each in taken]),
         cpu_ms=_middle_ms([each.cpu for each in taken]),

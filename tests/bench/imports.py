@@ -16,6 +16,7 @@ from pathlib import Path
 
 from infra.local.functions import FOLDER
 from infra.manifest import FUNCTIONS
+from tests.bench.bare import BesideBare
 from tests.bench.house import REGION
 
 ALL = tuple(each.name for each in FUNCTIONS)
@@ -52,31 +53,13 @@ _DIFFERENCES = "print(json.dumps([after - before for before, after in zip(marks,
 
 
 @dataclass(frozen=True)
-class Import:
-    """One function's cold import: milliseconds in the middle, and the middle of the ratios, pair by pair."""
-
-    function: str
-    wall_ms: float
-    cpu_ms: float
-    ratio: float
-    limit: float | None
-
-    @property
-    def verdict(self) -> str:
-        """``ok``, ``over`` or, where there is no limit, nothing."""
-        if self.limit is None:
-            return ""
-        return "ok" if self.ratio <= self.limit else "over"
-
-
-@dataclass(frozen=True)
 class Imports:
     """All functions beside the bare client, and what each library adds when imported in this order."""
 
     rounds: int
     bare_wall_ms: float
     bare_cpu_ms: float
-    functions: list[Import]
+    functions: list[BesideBare]
     breakdown_ms: dict[str, float]
 
 
@@ -111,9 +94,9 @@ def _measure(interpreter: "_Interpreter", rounds: int, functions: Sequence[str])
     )
 
 
-def _import(name: str, taken: list[tuple[float, float]], bare: list[tuple[float, float]]) -> Import:
+def _import(name: str, taken: list[tuple[float, float]], bare: list[tuple[float, float]]) -> BesideBare:
     ratios = [mine / theirs for (_, mine), (_, theirs) in zip(taken, bare, strict=True)]
-    return Import(
+    return BesideBare(
         function=name,
         wall_ms=_middle_ms([wall for wall, _ in taken]),
         cpu_ms=_middle_ms([cpu for _, cpu in taken]),

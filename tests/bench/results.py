@@ -15,14 +15,14 @@ from tests.bench.latency import Latency
 from tests.bench.sweeping import Sweeping
 from tests.bench.throughput import Throughput
 from tests.bench.units import Units
-from tests.dynamodb_local.install import VERSION as DYNAMODB_LOCAL
+from tests.dynamodb_local.install import DYNAMODB_LOCAL
 
 LIBRARIES = ("aws-lambda-powertools", "boto3", "botocore", "itsdangerous", "msgspec", "pynamodb")
 
 
 def _versions() -> dict[str, str]:
     found = {name: version(name) for name in LIBRARIES}
-    return found | {"python": platform.python_version(), "dynamodb-local (npm)": DYNAMODB_LOCAL}
+    return found | {"python": platform.python_version(), "dynamodb-local (npm)": DYNAMODB_LOCAL.version}
 
 
 @dataclass

@@ -12,15 +12,11 @@ import pytest
 
 from infra.local.stack import Stack
 from infra.local.testing import running_stack
+from tests.functions.conftest import quiet_metrics
+
+__all__ = ["quiet_metrics"]
 
 PATIENCE = 60.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet_metrics() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        yield
 
 
 @pytest.fixture(scope="module")

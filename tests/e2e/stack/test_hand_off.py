@@ -16,13 +16,6 @@ SECONDS = 60
 COUNT = itertools.count()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quiet_metrics():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        yield
-
-
 @pytest.fixture(scope="module")
 def on_moto():
     with running_stack(schedules=False) as stack:
