@@ -36,6 +36,7 @@ from infra.signals import (
 )
 
 __all__ = [
+    "AUTHORIZER",
     "ENVIRONMENT",
     "FUNCTIONS",
     "TABLES",
@@ -71,6 +72,10 @@ class Route(NamedTuple):
     def key(self) -> str:
         """API Gateway's name for it: ``GET /v1/runs/{id}``."""
         return f"{self.method} {self.path}"
+
+
+AUTHORIZER = "authorize"
+"""The function that tells the gateway who a caller is."""
 
 
 class Schedule(NamedTuple):
@@ -150,6 +155,12 @@ def _of(table: TableSpec, *indexes: IndexSpec) -> tuple[Right, ...]:
 # An HTTP API waits 30 s and no longer: what may wait by design (a long poll, `wait`) ends below that.
 # Lambda gives processor in proportion to memory.
 FUNCTIONS = (
+    Function(
+        name=AUTHORIZER,
+        memory_mb=512,
+        timeout_seconds=10,
+        rights=(_on(CATALOG, "GetItem", "UpdateItem"),),
+    ),
     Function(
         name="start",
         memory_mb=512,
@@ -236,6 +247,13 @@ FUNCTIONS = (
             _on(LOG, "GetItem", "PutItem", "Query"),
             _on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
         ),
+        signals=(READS_KEYS,),
+    ),
+    Function(
+        name="tokens",
+        memory_mb=512,
+        timeout_seconds=20,
+        rights=(_on(CATALOG, "DeleteItem", "GetItem", "PutItem", "Query"),),
         signals=(READS_KEYS,),
     ),
     Function(

@@ -5,13 +5,13 @@ from baton.api import appending
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("appends")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("appendToStream", runtime)
 def handler(request: Request) -> Response:
-    command = appending.command(runtime, request, tokens)
-    return appending.answer(command, runtime.appends.append(command), tokens)
+    command = appending.command(runtime, request, signatures)
+    return appending.answer(command, runtime.appends.append(command), signatures)

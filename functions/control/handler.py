@@ -5,8 +5,8 @@ from baton.api import answers, commands, render, response
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
-from baton.api.roles import Role
 from baton.api.routing import Routes
+from baton.domain.roles import Role
 
 runtime = bootstrap.runtime("control", "waits")
 
@@ -31,7 +31,8 @@ def resume(request: Request) -> Response:
 
 @operation("suspendRun", runtime)
 def suspend(request: Request) -> Response:
-    detail = runtime.waits.suspend(request.namespace, request.run_id, commands.suspend(request))
+    command = commands.suspend(request)
+    detail = runtime.waits.suspend(request.namespace, request.run_id, command)
     return response.json(200, answers.Suspended(render.run(detail)))
 
 

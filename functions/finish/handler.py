@@ -5,15 +5,15 @@ from baton.api import answers, commands, render, response
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("finishes")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("finishRun", runtime)
 def handler(request: Request) -> Response:
-    command = commands.finish(request)
-    echo = tokens.echoed(request.namespace, request.run_id, request.header("baton-tail"))
-    done = runtime.finishes.finish(request.namespace, request.run_id, command, echo=echo)
+    command, run_id = commands.finish(request), request.run_id
+    echo = signatures.echoed(request.namespace, run_id, request.header("baton-tail"))
+    done = runtime.finishes.finish(request.namespace, run_id, command, echo=echo)
     return response.json(200, answers.Finished(render.run(done.detail), done.finished))

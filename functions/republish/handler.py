@@ -6,10 +6,10 @@ from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("republisher")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("republishRun", runtime)
@@ -20,9 +20,9 @@ def of_run(request: Request) -> Response:
 
 @operation("republish", runtime)
 def of_range(request: Request) -> Response:
-    wish, about = stretches.republish_range(request, tokens)
+    wish, about = stretches.republish_range(request, signatures)
     done = runtime.republisher.range(wish)
-    return response.json(200, render.republished(done, lambda place: tokens.cursor(place, *about)))
+    return response.json(200, render.republished(done, lambda place: signatures.cursor(place, *about)))
 
 
 handler = Routes(runtime, of_run, of_range)

@@ -6,10 +6,10 @@ from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("runs", "views")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("getRun", runtime)
@@ -23,9 +23,9 @@ def list_(request: Request) -> Response:
     query = request.query(models.RunsQuery)
     wanted = stretches.filter_of(query)
     about = (request.namespace, "listRuns", stretches.filter_digest(wanted))
-    after = None if query.next_token is None else tokens.after(query.next_token, *about)
+    after = None if query.next_token is None else signatures.after(query.next_token, *about)
     page = runtime.runs.list(request.namespace, wanted, limit=query.limit, after=after)
-    return response.json(200, render.page(page, lambda place: tokens.cursor(place, *about)))
+    return response.json(200, render.page(page, lambda place: signatures.cursor(place, *about)))
 
 
 @operation("waitForRun", runtime)

@@ -5,14 +5,16 @@ from baton.api import answers, commands, render, response
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("starts")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("startRun", runtime)
 def handler(request: Request) -> Response:
-    done = runtime.starts.start(commands.start(request))
+    command = commands.start(request)
+    request.caller.demand_workflow(command.workflow)
+    done = runtime.starts.start(command)
     answer = answers.Started(render.run(done.detail), done.started)
-    return response.json(201 if done.started else 200, answer, tokens.of_start(done))
+    return response.json(201 if done.started else 200, answer, signatures.of_start(done))

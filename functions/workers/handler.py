@@ -5,13 +5,13 @@ from baton.api import models, render, response, worker_answers, worker_commands,
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
-from baton.api.roles import Role
 from baton.api.routing import Routes
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 from baton.domain.clock import rfc3339
+from baton.domain.roles import Role
 
 runtime = bootstrap.runtime("claims", "leases", "workers")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("putWorker", runtime)
@@ -19,6 +19,8 @@ def hear(request: Request) -> Response:
     heartbeat = worker_commands.heartbeat(request)
     if any(each.subscribes is not None for each in heartbeat.serves):
         request.caller.demand(Role.OPERATOR, "announcing subscriptions")
+    for each in heartbeat.serves:
+        request.caller.demand_workflow(each.name)
     runtime.workers.hear(heartbeat)
     return response.json(200, worker_answers.Heard(runtime.settings.worker_seconds))
 
@@ -27,15 +29,18 @@ def hear(request: Request) -> Response:
 def list_(request: Request) -> Response:
     query = request.query(models.PageQuery)
     about = (request.namespace, "listWorkers")
-    after = None if query.next_token is None else tokens.after(query.next_token, *about)
+    after = None if query.next_token is None else signatures.after(query.next_token, *about)
     page = runtime.workers.list(request.namespace, limit=query.limit, after=after)
-    answer = worker_render.page(page, lambda place: tokens.cursor(place, *about), runtime.workers.dead_at)
+    answer = worker_render.page(page, lambda place: signatures.cursor(place, *about), runtime.workers.dead_at)
     return response.json(200, answer)
 
 
 @operation("claimRuns", runtime)
 def claim(request: Request) -> Response:
-    got = runtime.claims.claim(worker_commands.claims(request, runtime.settings))
+    wanted = worker_commands.claims(request, runtime.settings)
+    for workflow in wanted.workflows:
+        request.caller.demand_workflow(workflow)
+    got = runtime.claims.claim(wanted)
     return response.json(200, worker_answers.ClaimedRuns([render.run(detail) for detail in got]))
 
 
@@ -56,7 +61,8 @@ def renew(request: Request) -> Response:
 
 @operation("releaseRun", runtime)
 def release(request: Request) -> Response:
-    detail = runtime.leases.release(request.namespace, request.run_id, worker_commands.release(request))
+    command = worker_commands.release(request)
+    detail = runtime.leases.release(request.namespace, request.run_id, command)
     return response.json(200, worker_answers.ReleasedRun(render.run(detail)))
 
 

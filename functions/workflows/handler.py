@@ -6,19 +6,19 @@ from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
 from baton.api.routing import Routes
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("workflows")
-tokens = Tokens(runtime.signing_keys)
+signatures = Signatures(runtime.signing_keys)
 
 
 @operation("listWorkflows", runtime)
 def list_(request: Request) -> Response:
     query = request.query(models.PageQuery)
     about = (request.namespace, "listWorkflows")
-    after = None if query.next_token is None else tokens.after(query.next_token, *about)
+    after = None if query.next_token is None else signatures.after(query.next_token, *about)
     page = runtime.workflows.list(request.namespace, limit=query.limit, after=after)
-    return response.json(200, catalog_render.page(page, lambda place: tokens.cursor(place, *about)))
+    return response.json(200, catalog_render.page(page, lambda place: signatures.cursor(place, *about)))
 
 
 @operation("putWorkflow", runtime)

@@ -17,7 +17,7 @@ from baton.domain.clock import Millis
 from infra.local.names import ACCOUNT
 from infra.local.routing import Match
 
-API_ID = "local"
+API_ID = LOCAL = "local"
 STAGE = "$default"
 
 _TEXT = frozenset({"application/json", "application/javascript", "application/xml"})
@@ -93,6 +93,20 @@ def event_of(
         "body": body,
     }
     return event | {name: value for name, value in optional.items() if value}
+
+
+def authorizer_event(request: HttpRequest, match: Match, *, request_id: str, at: Millis) -> dict[str, Any]:
+    """The event by which an authoriser is asked, of format 2.0, whose identity source is `Authorization`."""
+    event = event_of(request._replace(body=b""), match, request_id=request_id, at=at, authorizer={})
+    context = {name: value for name, value in event["requestContext"].items() if name != "authorizer"}
+    left_out = ("body", "isBase64Encoded", "requestContext")
+    return {name: value for name, value in event.items() if name not in left_out} | {
+        "type": "REQUEST",
+        "routeArn": f"arn:aws:execute-api:{LOCAL}:{ACCOUNT}:{API_ID}/{STAGE}/"
+        f"{match.route_key.replace(' ', '')}",
+        "identitySource": [request.header("authorization") or ""],
+        "requestContext": context,
+    }
 
 
 def _context(

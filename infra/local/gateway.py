@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 from http import HTTPStatus
@@ -24,14 +24,12 @@ from infra.local.events import HttpAnswer, HttpRequest, Malformed, answer_of, ev
 from infra.local.functions import Invoker, Streamed
 from infra.local.inflight import InFlight
 from infra.local.routing import Match, Router
+from infra.local.vouching import Vouching
 
 logger = logging.getLogger("infra.local")
 access = logging.getLogger("infra.local.access")
 
 T = TypeVar("T")
-
-EVERYONE: Mapping[str, str] = {"namespace": "*", "role": "admin", "token_id": "local"}
-"""Whom the gateway vouches for: on loopback, whoever asks, for the namespace they name."""
 
 _READS = frozenset({"GET", "HEAD"})
 _END = object()
@@ -50,10 +48,18 @@ class Gateway:
     """Serves the routes of ``router`` by the handlers of ``functions``, in the threads of ``threads``."""
 
     def __init__(
-        self, router: Router, functions: Invoker, *, clock: Clock, threads: Executor, in_flight: InFlight
+        self,
+        router: Router,
+        functions: Invoker,
+        *,
+        vouching: Vouching,
+        clock: Clock,
+        threads: Executor,
+        in_flight: InFlight,
     ) -> None:
         self._router = router
         self._functions = functions
+        self._vouching = vouching
         self._clock = clock
         self._threads = threads
         self._in_flight = in_flight
@@ -84,9 +90,18 @@ class Gateway:
 
     async def _pass_on(self, request: HttpRequest, request_id: str, receive: Receive, send: Send) -> int:
         match = self._router.match(request.method, request.raw_path)
-        event = event_of(request, match, request_id=request_id, at=self._clock.now(), authorizer=EVERYONE)
         streams = match.function.streams
         with self._in_flight.call(ends_at_drain=streams) as gone:
+            said = self._vouching.known(request, match)
+            if said is None:
+                try:
+                    said = await self._in_thread(gone, self._vouching.ask, request, match, request_id)
+                except Interrupted:
+                    return await _send(send, _stopping(request_id))
+                except Exception:  # as AWS's gateway has it, which knows no other answer to that
+                    logger.exception("the authoriser failed")
+                    return await _send(send, _failed())
+            event = event_of(request, match, request_id=request_id, at=self._clock.now(), authorizer=said)
             call = Call(match, event, request_id, gone)
             # What a caller who is gone asked for is still written, as on AWS; a read nobody waits for ends.
             watch = asyncio.create_task(_watch(receive, gone)) if request.method in _READS else None
@@ -102,9 +117,9 @@ class Gateway:
 
     async def _answer(self, call: Call) -> HttpAnswer:
         try:
-            return answer_of(await self._in_thread(call, self._functions.call, *_arguments(call)))
+            return answer_of(await self._in_thread(call.gone, self._functions.call, *_arguments(call)))
         except Interrupted:
-            return _stopping(call)
+            return _stopping(call.request_id)
         except Malformed as exc:
             logger.error("%s: %s", call.match.function.name, exc)
         except Exception:  # what a function raises is its own: the gateway lives on, as AWS's does
@@ -113,9 +128,9 @@ class Gateway:
 
     async def _stream(self, call: Call, send: Send, *, bodiless: bool) -> int:
         try:
-            opened: Streamed = await self._in_thread(call, self._functions.stream, *_arguments(call))
+            opened: Streamed = await self._in_thread(call.gone, self._functions.stream, *_arguments(call))
         except Interrupted:
-            return await _send(send, _stopping(call))
+            return await _send(send, _stopping(call.request_id))
         except Exception:  # as above
             logger.exception("the function %s failed", call.match.function.name)
             return await _send(send, _failed())
@@ -134,7 +149,7 @@ class Gateway:
         finally:
             close: Callable[[], None] | None = getattr(body, "close", None)
             if close is not None:
-                await self._in_thread(call, close)
+                await self._in_thread(call.gone, close)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return opened.status
 
@@ -151,20 +166,20 @@ class Gateway:
                 pass
 
     async def _next_chunk(self, call: Call, body: Any, send: Send) -> bool:
-        chunk = await self._in_thread(call, next, body, _END)
+        chunk = await self._in_thread(call.gone, next, body, _END)
         if chunk is _END:
             return False
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
         return True
 
-    def _in_thread(self, call: Call, work: Callable[..., T], *arguments: Any) -> Awaitable[T]:
+    def _in_thread(self, gone: threading.Event, work: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Handlers block: each call has a thread, in which the clock knows what interrupts it."""
         clock = self._clock
 
         def run() -> T:
             if not isinstance(clock, InterruptibleClock):
                 return work(*arguments)
-            with clock.interruptible(call.gone):
+            with clock.interruptible(gone):
                 return work(*arguments)
 
         return asyncio.get_running_loop().run_in_executor(self._threads, run)
@@ -225,8 +240,8 @@ async def _send(send: Send, answer: HttpAnswer) -> int:
     return answer.status
 
 
-def _stopping(call: Call) -> HttpAnswer:
-    return answer_to(Unavailable("the local stack is stopping"), call.request_id)
+def _stopping(request_id: str) -> HttpAnswer:
+    return answer_to(Unavailable("the local stack is stopping"), request_id)
 
 
 def _failed() -> HttpAnswer:

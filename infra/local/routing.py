@@ -12,11 +12,13 @@ DEFAULT_ROUTE = "$default"
 
 
 class Match(NamedTuple):
-    """A function, the route that led to it, and what stands in the path's parameters, decoded."""
+    """A function, the route that led to it, and what stands in the path's parameters, decoded. ``open``: it
+    is not asked who comes."""
 
     function: Function
     route_key: str
     parameters: dict[str, str]
+    open: bool
 
 
 class Router:
@@ -35,8 +37,8 @@ class Router:
         sent = raw_path.split("/")
         for route, each in self._routes:
             if route.method == method and (found := _match(route.path.split("/"), sent)) is not None:
-                return Match(each, route.key, found)
-        return Match(self._default, DEFAULT_ROUTE, {})
+                return Match(each, route.key, found, route.open)
+        return Match(self._default, DEFAULT_ROUTE, {}, open=True)
 
 
 def _parameters(route: Route) -> list[bool]:

@@ -16,6 +16,8 @@ from baton import bootstrap
 from baton.bootstrap import Runtime
 from baton.config import Settings
 from baton.domain.clock import Clock
+from baton.domain.roles import Role
+from baton.domain.tokens import EVERY_NAMESPACE, Wish
 from baton.outbound.invoke import Onward
 from infra.local.carriers import Carriers
 from infra.local.clock import InterruptibleClock
@@ -30,10 +32,14 @@ from infra.local.scheduler import Scheduler
 from infra.local.server import PATIENCE_SECONDS, Listener, Server
 from infra.local.settings import table_names
 from infra.local.tables import create
-from infra.manifest import FUNCTIONS, Function
+from infra.local.vouching import Asking, Vouching
+from infra.manifest import AUTHORIZER, FUNCTIONS, Function, function
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+FIRST = Wish(namespace=EVERY_NAMESPACE, role=Role.ADMIN, description="the first, made by the stack")
+"""The token by which all others are made."""
 
 THREADS = 256
 """Requests served at once: a long poll holds its thread."""
@@ -43,15 +49,17 @@ THREADS = 256
 class Options:
     """What to start. ``port`` 0: any free one. Settings without an endpoint: DynamoDB in this process.
 
-    Without ``schedules`` no clock calls functions, without ``signals`` no stream and no queue; ``by_hand``:
-    they call when they are told to, by ``Stack.round``. ``around`` may put something between those who call
-    functions and the functions.
+    ``auth``: who comes shows a token, the first of which is the stack's ``admin_token``; else everyone is
+    trusted. Without ``schedules`` no clock calls functions, without ``signals`` no stream and no queue;
+    ``by_hand``: they call when they are told to, by ``Stack.round``. ``around`` may put something between
+    those who call functions and the functions.
     """
 
     settings: Settings
     host: str = "127.0.0.1"
     port: int = 0
     clock: Clock | None = None
+    auth: bool = False
     schedules: bool = True
     signals: bool = True
     by_hand: bool = False
@@ -80,8 +88,19 @@ class Stack:
             loaded = Functions(options.functions, self.runtime, options.folder)
             functions = options.around(loaded, self.runtime)
             self._onward.bind(functions.call)
+            self.admin_token: str | None = None
+            vouching = Vouching()
+            if options.auth:
+                self.admin_token = self.runtime.tokens.create(FIRST, by=None).text
+                seconds = settings.authorizer_seconds
+                vouching = Asking(function(AUTHORIZER), functions.call, clock=clock, seconds=seconds)
             gateway = Gateway(
-                Router(options.functions), functions, clock=clock, threads=self._threads, in_flight=in_flight
+                Router(options.functions),
+                functions,
+                vouching=vouching,
+                clock=clock,
+                threads=self._threads,
+                in_flight=in_flight,
             )
             called = options.functions if options.signals else ()
             self._carriers = Carriers(called, self.runtime, queues, call=functions.call)

@@ -28,6 +28,7 @@ def running_stack(
     *,
     endpoint_url: str | None = None,
     clock: Clock | None = None,
+    auth: bool = False,
     schedules: bool = True,
     signals: bool = True,
     by_hand: bool = False,
@@ -46,6 +47,7 @@ def running_stack(
         Options(
             settings=own,
             clock=clock,
+            auth=auth,
             schedules=schedules,
             signals=signals,
             by_hand=by_hand,

@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from baton.api.identity import Caller, identify
-from baton.api.roles import Role
 from baton.config import Settings
+from baton.domain.roles import Role
 from baton.errors import Forbidden, Unauthenticated
 
+NOW = 1_767_225_600_000
 SETTINGS = Settings(runs_table="r", log_table="l", catalog_table="c")
 
 # Source: "Create AWS Lambda proxy integrations for HTTP APIs": what format 2.0 says of an IAM caller.
@@ -25,6 +26,8 @@ IAM: dict[str, Any] = {
     "userId": "AIDACKCEVSQ6C2EXAMPLE",
 }
 
+USER = "AIDACKCEVSQ6C2EXAMPLE"
+
 
 def event(authorizer: Any, namespace: str | None = None) -> dict[str, Any]:
     headers = {} if namespace is None else {"baton-namespace": namespace}
@@ -32,25 +35,28 @@ def event(authorizer: Any, namespace: str | None = None) -> dict[str, Any]:
 
 
 def test_an_iam_caller_may_all_in_any_namespace_unless_settings_say_less():
-    assert identify(event({"iam": IAM}), SETTINGS) == Caller("default", Role.ADMIN)
-    assert identify(event({"iam": IAM}, "team"), SETTINGS) == Caller("team", Role.ADMIN)
+    anywhere = Caller("default", Role.ADMIN, by=USER, everywhere=True)
+    assert identify(event({"iam": IAM}), SETTINGS, NOW) == anywhere
+    assert identify(event({"iam": IAM}, "team"), SETTINGS, NOW) == anywhere._replace(namespace="team")
 
 
 def test_settings_bind_iam_callers_to_a_role_and_a_namespace():
     bound = replace(SETTINGS, iam_role="driver", iam_namespace="team")
-    assert identify(event({"iam": IAM}), bound) == Caller("team", Role.DRIVER)
+    assert identify(event({"iam": IAM}), bound, NOW) == Caller("team", Role.DRIVER, by=USER)
     with pytest.raises(Forbidden):
-        identify(event({"iam": IAM}, "another"), bound)
+        identify(event({"iam": IAM}, "another"), bound, NOW)
 
 
 @pytest.mark.parametrize("nobody", [None, {}, {"iam": None}, {"iam": {}}, {"iam": {**IAM, "userArn": None}}])
 def test_who_is_not_named_by_iam_is_nobody(nobody: Any):
     with pytest.raises(Unauthenticated):
-        identify(event(nobody), SETTINGS)
+        identify(event(nobody), SETTINGS, NOW)
 
 
 def test_what_an_authoriser_of_ours_says_outranks_iam():
     said = {"namespace": "team", "role": "viewer", "token_id": "t"}
-    assert identify(event({"iam": IAM, "lambda": said}), SETTINGS) == Caller("team", Role.VIEWER)
+    assert identify(event({"iam": IAM, "lambda": said}), SETTINGS, NOW) == Caller(
+        "team", Role.VIEWER, by="t", token_id="t"
+    )
     with pytest.raises(Unauthenticated):
-        identify(event({"iam": IAM, "lambda": {}}), SETTINGS)
+        identify(event({"iam": IAM, "lambda": {}}), SETTINGS, NOW)

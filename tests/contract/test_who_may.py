@@ -9,7 +9,7 @@ import pytest
 
 from baton.api.contract import OPERATIONS
 from baton.api.operation import Operation
-from baton.api.roles import Role
+from baton.domain.roles import Role
 from tests.functions.lambdas import Lambdas
 
 GUARDED = [row for row in OPERATIONS if row.role is not None]

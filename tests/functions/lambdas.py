@@ -15,10 +15,10 @@ from baton.api.streaming import StreamedResponse
 from baton.bootstrap import Runtime, installed
 from infra.local.events import HttpRequest, answer_of, event_of
 from infra.local.routing import Match, Router
+from infra.local.vouching import EVERYONE
 from infra.manifest import FUNCTIONS
 
 FOLDER = Path(__file__).parents[2] / "functions"
-EVERYONE = {"namespace": "*", "role": "admin", "token_id": "local"}
 ROUTER = Router(FUNCTIONS)
 
 _numbers = count(1)

@@ -31,7 +31,7 @@ from tests.infra.lives import PUSHED_TO, live
 from tests.unit.manual_clock import ManualClock
 
 NAMESPACE = "default"
-EVERYONE = {"namespace": "*", "role": "admin", "token_id": "test"}
+EVERYONE = {"namespace": "*", "role": "admin", "token_id": "aaaaaaaa"}
 SAID_BY = {"SendMessage": SENDS_HINTS, "PutEvents": PUTS_EVENTS}
 TO_TARGETS = {right.action.partition(":")[2]: right for right in PUSHES}
 TO_TARGETS["Invoke"] = TO_TARGETS["InvokeFunction"]

@@ -10,6 +10,7 @@ from infra.local.gateway import Gateway
 from infra.local.inflight import InFlight
 from infra.local.routing import Router
 from infra.local.server import Listener, Server
+from infra.local.vouching import Vouching
 from infra.manifest import FUNCTIONS
 
 
@@ -37,6 +38,7 @@ class Served:
         gateway = Gateway(
             Router(FUNCTIONS),
             Scripted(call, stream),
+            vouching=Vouching(),
             clock=self.clock,
             threads=self.threads,
             in_flight=self.in_flight,

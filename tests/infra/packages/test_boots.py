@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 from infra.manifest import FUNCTIONS, function
 from infra.packages import cuts
 from infra.packages.build import build
@@ -109,8 +109,8 @@ def test_a_container_that_signs_reads_its_keys_from_the_secret(image: Image, dyn
         with booted(image, function_dir("start"), environment=told) as container:
             answer = container.answer(given.event).result
     tail, run = answer["headers"]["Baton-Tail"], json.loads(answer["body"])["run"]
-    assert Tokens((KEY,)).echoed(run["namespace"], run["id"], tail) is not None
-    assert Tokens((b"another",)).echoed(run["namespace"], run["id"], tail) is None
+    assert Signatures((KEY,)).echoed(run["namespace"], run["id"], tail) is not None
+    assert Signatures((b"another",)).echoed(run["namespace"], run["id"], tail) is None
 
 
 def test_nothing_of_the_layers_is_compiled_at_a_cold_start(image: Image):

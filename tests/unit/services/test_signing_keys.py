@@ -10,7 +10,7 @@ import pytest
 from botocore.stub import Stubber
 from msgspec.structs import replace
 
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 from baton.bootstrap import Runtime
 from baton.errors import Unavailable
 from tests.unit.house import House
@@ -63,7 +63,7 @@ def test_a_container_that_can_not_read_its_keys_says_that_it_may_pass(house: Hou
 @pytest.mark.parametrize("keys", [(), (b"",), (b"key", b"")])
 def test_nothing_is_signed_without_a_key(keys: tuple[bytes, ...]):
     with pytest.raises(ValueError, match="signing keys"):
-        Tokens(keys)
+        Signatures(keys)
 
 
 def test_the_session_of_the_store_makes_the_client(house: House):

@@ -40,6 +40,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     iam_namespace: str = "*"
     """The namespace of such a caller; ``*``: whichever it names."""
 
+    authorizer_seconds: float = 60
+    """How long a gateway remembers what the authoriser said of a token: a revoked one is let in no longer."""
+    audit_seconds: float = 365 * 24 * 3600
+    """How long it is kept who did what."""
+
     due_shards: int = 8
     settled_shards: int = 4
     queue_shards: int = 4

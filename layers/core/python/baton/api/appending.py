@@ -9,7 +9,7 @@ import msgspec
 from baton.api import models, shapes
 from baton.api.request import JSON, Request
 from baton.api.response import Response
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 from baton.domain.log import Entry
 from baton.domain.names import RESERVED_TYPES
 from baton.domain.payload import canonical, parse
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Messages = list[models.NewMessage]
 
 
-def command(runtime: Runtime, request: Request, tokens: Tokens) -> Append:
+def command(runtime: Runtime, request: Request, signatures: Signatures) -> Append:
     """POST /v1/runs/{id}/stream. Raises InvalidRequest, and NotFound where the path names no run; on another
     media type, what that meets in the run."""
     raw = request.raw()
@@ -36,18 +36,19 @@ def command(runtime: Runtime, request: Request, tokens: Tokens) -> Append:
     if request.media_type != JSON:
         raise _wrong_media_type(runtime, request, attempt)
     entries = _entries(parse(raw))  # before the path is looked at: shape comes first
+    run_id = request.run_id
     return Append(
         namespace=request.namespace,
-        run_id=request.run_id,
+        run_id=run_id,
         entries=entries,
         attempt=attempt,
         producer=producer,
         stream_seq=stream_seq,
-        echo=tokens.echoed(request.namespace, request.run_id, request.header("baton-tail")),
+        echo=signatures.echoed(request.namespace, run_id, request.header("baton-tail")),
     )
 
 
-def answer(command: Append, done: Appended, tokens: Tokens) -> Response:
+def answer(command: Append, done: Appended, signatures: Signatures) -> Response:
     """200 for a producer's batch, 204 for any other and for a duplicate, whose log may take nothing now: the
     tail of such a one is not handed out."""
     headers = {"Stream-Next-Offset": str(done.tail.offset)}
@@ -57,7 +58,7 @@ def answer(command: Append, done: Appended, tokens: Tokens) -> Response:
         headers["Producer-Epoch"] = str(command.producer.epoch)
         headers["Producer-Seq"] = str(done.producer_seq)
     if done.open:
-        headers |= tokens.tail(command.namespace, command.run_id, done.tail)
+        headers |= signatures.tail(command.namespace, command.run_id, done.tail)
     return Response(status=200 if command.producer and not done.duplicate else 204, headers=headers)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from baton.api import answers
 from baton.api.handoff_operations import HANDOFF_OPERATIONS
 from baton.api.operation import ETAG, IF_NONE_MATCH, Answer, Operation
-from baton.api.roles import Role
 from baton.api.run_operations import RUN_OPERATIONS
+from baton.api.token_operations import TOKEN_OPERATIONS
 from baton.api.worker_operations import WORKER_OPERATIONS
+from baton.domain.roles import Role
 
 DEFAULT_FUNCTION = "meta"
 """Who answers what no row matches: 404, or 405 where the path has other methods."""
@@ -37,7 +38,7 @@ _META_OPERATIONS = (
     ),
 )
 
-OPERATIONS = (*RUN_OPERATIONS, *HANDOFF_OPERATIONS, *WORKER_OPERATIONS, *_META_OPERATIONS)
+OPERATIONS = (*RUN_OPERATIONS, *HANDOFF_OPERATIONS, *WORKER_OPERATIONS, *TOKEN_OPERATIONS, *_META_OPERATIONS)
 
 
 def of_function(function: str) -> tuple[Operation, ...]:

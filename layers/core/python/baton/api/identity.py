@@ -5,21 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from baton.api.roles import Role
 from baton.config import Settings
 from baton.domain import names
+from baton.domain.clock import Millis
+from baton.domain.roles import Role
+from baton.domain.tokens import EVERY_NAMESPACE, Token
 from baton.errors import Forbidden, InvalidRequest, Unauthenticated
 
-ANY_NAMESPACE = "*"
 DEFAULT_NAMESPACE = "default"
 NAMESPACE_HEADER = "baton-namespace"
+NO_TOKEN = "this needs a token: send it as 'Authorization: Bearer ...'"
 
 
 class Caller(NamedTuple):
-    """Someone with a role in one namespace."""
+    """Someone with a role in one namespace.
+
+    ``by`` is what the audit calls them, None where nobody is known: on a laptop that trusts everyone.
+    ``token_id`` None: they came without a token. ``workflows`` are those a driver may drive (None: any).
+    ``everywhere``: they may name any namespace, and have named this one.
+    """
 
     namespace: str
     role: Role
+    by: str | None = None
+    token_id: str | None = None
+    workflows: frozenset[str] | None = None
+    everywhere: bool = False
 
     def demand(self, role: Role, what: str) -> None:
         """Raise Forbidden unless the caller's role is at least ``role``."""
@@ -28,12 +39,37 @@ class Caller(NamedTuple):
                 f"{what} needs the role {role.name.lower()}; this token has {self.role.name.lower()}"
             )
 
+    def demand_workflow(self, workflow: str) -> None:
+        """Raise Forbidden unless the caller may drive runs of ``workflow``."""
+        if self.workflows is not None and workflow not in self.workflows:
+            raise Forbidden(
+                f"this token drives runs of {', '.join(sorted(self.workflows))}, not of {workflow}"
+            )
+
+    def demand_namespace(self, namespace: str) -> None:
+        """Raise Forbidden unless the caller may act for ``namespace``, or for all of them."""
+        if namespace != self.namespace and not self.everywhere:
+            raise Forbidden("this token belongs to another namespace")
+
 
 ANONYMOUS = Caller("", Role.VIEWER)
 """Who asks where no one need be known; nothing is done for it in any namespace."""
 
 
-def identify(event: Mapping[str, Any], settings: Settings) -> Caller:
+def vouched(token: Token | None) -> dict[str, str]:
+    """What the authoriser says of who shows ``token``; nothing of who shows none that counts. It is all
+    strings, which every gateway passes on as they are, and the same for every route: it may be remembered."""
+    if token is None:
+        return {}
+    said = {"namespace": token.namespace, "role": token.role.name.lower(), "token_id": token.id}
+    if token.workflows is not None:
+        said["workflows"] = " ".join(token.workflows)
+    if token.expires_at is not None:
+        said["expires_at"] = str(token.expires_at)
+    return said
+
+
+def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Caller:
     """The caller. Raises Unauthenticated, InvalidRequest, and Forbidden when a token of one namespace names
     another.
 
@@ -41,24 +77,33 @@ def identify(event: Mapping[str, Any], settings: Settings) -> Caller:
     cached never crosses tenants. Whom the gateway let in by IAM is what the deployment's settings say: of
     these IAM decides who may come, per method and path.
     """
-    vouched = _vouched(event["requestContext"].get("authorizer") or {}, settings)
-    allowed, role = vouched.get("namespace"), Role.named(vouched.get("role"))
-    if not allowed or role is None:
-        raise Unauthenticated("this needs a token: send it as 'Authorization: Bearer ...'")
+    said = _said(event["requestContext"].get("authorizer") or {}, settings)
+    allowed, role = said.get("namespace"), Role.named(said.get("role"))
+    if not allowed or role is None or now >= int(said.get("expires_at") or now + 1):
+        raise Unauthenticated(NO_TOKEN)
     named = (event.get("headers") or {}).get(NAMESPACE_HEADER)
     if named is not None and not names.matches(names.NAMESPACE, named):
         raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
-    if allowed == ANY_NAMESPACE:
-        return Caller(named or DEFAULT_NAMESPACE, role)
-    if named is not None and named != allowed:
+    everywhere = allowed == EVERY_NAMESPACE
+    if named is not None and not everywhere and named != allowed:
         raise Forbidden("this token belongs to another namespace")
-    return Caller(allowed, role)
+    workflows = said.get("workflows")
+    return Caller(
+        namespace=(named or DEFAULT_NAMESPACE) if everywhere else allowed,
+        role=role,
+        by=said.get("token_id") or said.get("principal"),
+        token_id=said.get("token_id"),
+        workflows=None if workflows is None else frozenset(workflows.split()),
+        everywhere=everywhere,
+    )
 
 
-def _vouched(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
+def _said(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
     """What an authoriser of ours says, else what IAM's word stands for."""
     if "lambda" in authorizer:
         return authorizer["lambda"] or {}
-    if (authorizer.get("iam") or {}).get("userArn"):
-        return {"namespace": settings.iam_namespace, "role": settings.iam_role}
+    iam = authorizer.get("iam") or {}
+    if iam.get("userArn"):
+        principal = iam.get("userId") or iam["userArn"]
+        return {"namespace": settings.iam_namespace, "role": settings.iam_role, "principal": principal}
     return {}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from baton.api import models
-from baton.api.roles import Role
 from baton.domain import names
+from baton.domain.roles import Role
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"

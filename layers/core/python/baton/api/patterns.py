@@ -46,4 +46,8 @@ Tag = Annotated[str, printable(64)]
 Ref = Annotated[str, printable(256)]
 """context_ref, agent_id."""
 Signal = Annotated[str, printable(64)]
+AnyNamespace = Annotated[
+    str,
+    Meta(pattern=whole(rf"^(\*|{names.NAMESPACE[1:-1]})$"), description="A namespace; `*`: all of them."),
+]
 EntryType = Annotated[str, Meta(pattern=whole(names.ENTRY_TYPE))]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from baton.api import shapes
 from baton.api.identity import Caller
 from baton.api.models import MAX_SAFE
-from baton.domain import names, payload
+from baton.domain import names, payload, tokens
 from baton.domain.events import check_name
 from baton.domain.log import Producer
 from baton.errors import InvalidRequest, NotFound, UnsupportedMediaType
@@ -35,9 +35,16 @@ class Request:
     """A request of payload format 2.0 from a known caller."""
 
     def __init__(
-        self, event: Mapping[str, Any], context: Any, caller: Caller, *, streaming: bool = False
+        self,
+        event: Mapping[str, Any],
+        context: Any,
+        caller: Caller,
+        *,
+        streaming: bool = False,
+        permit: Callable[[str], None] | None = None,
     ) -> None:
         self.caller = caller
+        self._permit = permit
         self.namespace = caller.namespace
         self.streaming = streaming
         self._event = event
@@ -51,11 +58,14 @@ class Request:
 
     @property
     def run_id(self) -> str:
-        """The path's run id. Raises NotFound for what can be none."""
+        """The path's run id: to be read when all else is in shape. Raises NotFound for what can be none, and
+        what ``permit`` raises of a run that the caller may not drive."""
         given = (self._event.get("pathParameters") or {}).get("id") or self._event["rawPath"].split("/")[3]
         text = unquote(given)  # gateways differ in whether it comes decoded, and no id holds a percent sign
         if not names.matches(names.RUN_ID, text):
             raise NotFound("no such run here")
+        if self._permit is not None:
+            self._permit(text)
         return text
 
     @property
@@ -71,6 +81,15 @@ class Request:
         text = unquote(given or self._event["rawPath"].split("/")[3])  # as above
         if not names.matches(names.RUN_ID, text):
             raise InvalidRequest.at(["path", "worker_id"], f"must match {names.RUN_ID}")
+        return text
+
+    @property
+    def token_id(self) -> str:
+        """The path's token id. Raises NotFound for what can be none."""
+        given = (self._event.get("pathParameters") or {}).get("token_id")
+        text = unquote(given or self._event["rawPath"].split("/")[3])  # as above
+        if not names.matches(tokens.ID, text):
+            raise NotFound("no such token here")
         return text
 
     @property

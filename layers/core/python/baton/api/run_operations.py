@@ -22,7 +22,7 @@ from baton.api.operation import (
     Answer,
     Operation,
 )
-from baton.api.roles import Role
+from baton.domain.roles import Role
 
 _RUN = "/v1/runs/{id}"
 _LOG = "/v1/runs/{id}/stream"

@@ -21,7 +21,7 @@ MAX_TAIL = 4096
 _tail = msgspec.msgpack.Decoder(tuple[str, int, Header, bool, int, int])
 
 
-class Tokens:
+class Signatures:
     """Signs with the newest key, believes all of them (oldest first, so that keys can be rotated).
 
     A token is bound to what it is about by signing that with it, unsaid: moved elsewhere it is a forgery.

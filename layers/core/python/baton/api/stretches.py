@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from baton.api import models, shapes
 from baton.api.moments import floor
 from baton.api.request import Request
-from baton.api.signing import Tokens
+from baton.api.signing import Signatures
 from baton.domain.payload import canonical, digest
 from baton.domain.states import State
 from baton.services.republish import END_OF_TIME, Republish, RepublishRange
@@ -48,7 +48,7 @@ def republish(request: Request) -> Republish:
     return Republish(namespace=request.namespace, subscriber=body.subscriber)
 
 
-def republish_range(request: Request, tokens: Tokens) -> tuple[RepublishRange, tuple[str, ...]]:
+def republish_range(request: Request, signatures: Signatures) -> tuple[RepublishRange, tuple[str, ...]]:
     """POST /v1/republish: the wish, and what a token that goes on with it is about, which is all but the
     limit. Raises InvalidRequest, UnsupportedMediaType."""
     body = shapes.convert(shapes.numbers(request.json()), models.RepublishRange)
@@ -65,5 +65,5 @@ def republish_range(request: Request, tokens: Tokens) -> tuple[RepublishRange, t
     endings = [state.value for state in wish.endings]
     asked = [wish.workflow, endings, wish.since, wish.until, wish.subscriber, wish.dry_run]
     about = (request.namespace, "republish", digest(canonical(asked)))
-    place = None if body.next_token is None else tokens.after(body.next_token, *about, where="body")
+    place = None if body.next_token is None else signatures.after(body.next_token, *about, where="body")
     return replace(wish, place=place), about

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from baton.api import models, worker_answers, worker_models
 from baton.api.operation import KEY, Answer, Operation
-from baton.api.roles import Role
+from baton.domain.roles import Role
 
 _RUN = "/v1/runs/{id}"
 

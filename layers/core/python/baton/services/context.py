@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from baton.outbound.invoke import Onward
     from baton.outbound.targets import Targets
     from baton.outbound.timers import Timers
+    from baton.store.audit import AuditStore
     from baton.store.catalog import CatalogStore
     from baton.store.due import DueStore
     from baton.store.events import EventStore
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from baton.store.queue import QueueStore
     from baton.store.rows import Shards
     from baton.store.runs import RunStore
+    from baton.store.tokens import TokenStore
     from baton.store.waiters import WaiterStore
     from baton.store.windows import WindowStore
     from baton.store.workers import WorkerStore
@@ -135,6 +137,21 @@ class Context:
 
         settings = self.settings
         return WorkerStore(self.dynamo, settings.catalog_table, memory_seconds=settings.worker_memory_seconds)
+
+    @MadeOnce
+    def audit(self) -> AuditStore:
+        """Who did what."""
+        from baton.store.audit import AuditStore
+
+        settings = self.settings
+        return AuditStore(self.dynamo, settings.catalog_table, memory_seconds=settings.audit_seconds)
+
+    @MadeOnce
+    def tokens(self) -> TokenStore:
+        """What callers show."""
+        from baton.store.tokens import TokenStore
+
+        return TokenStore(self.dynamo, self.settings.catalog_table, self.audit)
 
     @MadeOnce
     def bus(self) -> Bus:

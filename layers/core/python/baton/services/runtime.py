@@ -13,6 +13,7 @@ from baton.services.made_once import MadeOnce
 if TYPE_CHECKING:
     from baton.services.announcing import Announcer
     from baton.services.appends import Appends
+    from baton.services.audit import Audit
     from baton.services.changes import Changes
     from baton.services.claims import Claims
     from baton.services.coalescing import Coalescer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from baton.services.streams import Streams
     from baton.services.surroundings import Views
     from baton.services.sweep import Sweep
+    from baton.services.tokens import Tokens
     from baton.services.waits import Waits
     from baton.services.workers import Workers
     from baton.services.workflows import Workflows
@@ -59,6 +61,17 @@ class Runtime:
     def signing_keys(self) -> tuple[bytes, ...]:
         """What signs and verifies, the newest last."""
         return self._context.signing_keys
+
+    def workflow_of(self, namespace: str, run_id: str) -> str:
+        """The workflow of a run. Raises NotFound."""
+        return self._lookup.run(namespace, run_id).workflow
+
+    @MadeOnce
+    def audit(self) -> Audit:
+        """Where it is kept and told who did what."""
+        from baton.services.audit import Audit
+
+        return Audit(self._context)
 
     @MadeOnce
     def starts(self) -> Starts:
@@ -136,6 +149,13 @@ class Runtime:
         from baton.services.workers import Workers
 
         return Workers(self._context, self.catalog)
+
+    @MadeOnce
+    def tokens(self) -> Tokens:
+        """Where tokens are made, revoked, and looked at."""
+        from baton.services.tokens import Tokens
+
+        return Tokens(self._context)
 
     @MadeOnce
     def workflows(self) -> Workflows:

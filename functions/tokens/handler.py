@@ -1,0 +1,46 @@
+"""Tokens: made, listed, revoked; and who did what."""
+
+from baton import bootstrap
+from baton.api import models, response, token_answers, token_commands, token_models, token_render
+from baton.api.edge import operation
+from baton.api.request import Request
+from baton.api.response import Response
+from baton.api.routing import Routes
+from baton.api.signing import Signatures
+
+runtime = bootstrap.runtime("audit", "tokens")
+signatures = Signatures(runtime.signing_keys)
+
+
+@operation("createToken", runtime)
+def create(request: Request) -> Response:
+    made = runtime.tokens.create(token_commands.create(request), by=request.caller.by)
+    return response.json(201, token_answers.Created(token_render.token(made.token), made.text))
+
+
+@operation("listTokens", runtime)
+def list_(request: Request) -> Response:
+    query = request.query(token_models.TokensQuery)
+    namespace = token_commands.namespace(request, query.namespace)
+    about = (namespace, "listTokens")
+    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    page = runtime.tokens.list(namespace, limit=query.limit, after=after)
+    return response.json(200, token_render.page(page, lambda place: signatures.cursor(place, *about)))
+
+
+@operation("revokeToken", runtime)
+def revoke(request: Request) -> Response:
+    runtime.tokens.revoke(request.token_id, within=token_commands.within(request), by=request.caller.by)
+    return Response(status=204)
+
+
+@operation("listAudit", runtime)
+def audit(request: Request) -> Response:
+    query = request.query(models.PageQuery)
+    about = (request.namespace, "listAudit")
+    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    page = runtime.audit.list(request.namespace, limit=query.limit, after=after)
+    return response.json(200, token_render.audit(page, lambda place: signatures.cursor(place, *about)))
+
+
+handler = Routes(runtime, create, list_, revoke, audit)
