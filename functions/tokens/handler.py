@@ -1,7 +1,7 @@
 """Tokens: made, listed, revoked; and who did what."""
 
 from baton import bootstrap
-from baton.api import models, response, token_answers, token_commands, token_models, token_render
+from baton.api import response, token_answers, token_commands, token_models, token_render
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
@@ -20,7 +20,7 @@ def create(request: Request) -> Response:
 
 @operation("listTokens", runtime)
 def list_(request: Request) -> Response:
-    query = request.query(token_models.TokensQuery)
+    query = request.query(token_models.OfNamespace)
     namespace = token_commands.namespace(request, query.namespace)
     about = (namespace, "listTokens")
     after = None if query.next_token is None else signatures.after(query.next_token, *about)
@@ -36,10 +36,11 @@ def revoke(request: Request) -> Response:
 
 @operation("listAudit", runtime)
 def audit(request: Request) -> Response:
-    query = request.query(models.PageQuery)
-    about = (request.namespace, "listAudit")
+    query = request.query(token_models.OfNamespace)
+    namespace = token_commands.namespace(request, query.namespace)
+    about = (namespace, "listAudit")
     after = None if query.next_token is None else signatures.after(query.next_token, *about)
-    page = runtime.audit.list(request.namespace, limit=query.limit, after=after)
+    page = runtime.audit.list(namespace, limit=query.limit, after=after)
     return response.json(200, token_render.audit(page, lambda place: signatures.cursor(place, *about)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from baton.api import models, token_answers, token_models
+from baton.api import token_answers, token_models
 from baton.api.operation import Answer, Operation
 from baton.domain.roles import Role
 
@@ -25,7 +25,7 @@ TOKEN_OPERATIONS: tuple[Operation, ...] = (
         function="tokens",
         role=Role.ADMIN,
         summary="List tokens, by id, without their secrets.",
-        query=token_models.TokensQuery,
+        query=token_models.OfNamespace,
         answers={200: Answer("One page.", token_answers.TokensPage)},
     ),
     Operation(
@@ -45,7 +45,7 @@ TOKEN_OPERATIONS: tuple[Operation, ...] = (
         function="tokens",
         role=Role.ADMIN,
         summary="List who did what beside the runs' logs, the newest first.",
-        query=models.PageQuery,
+        query=token_models.OfNamespace,
         answers={200: Answer("One page.", token_answers.AuditPage)},
     ),
 )
