@@ -1,4 +1,5 @@
-"""The HTTP API: the contract's routes, let in by IAM, at most so many a second, each request logged."""
+"""The HTTP API: the contract's routes, for whom the stage lets in, at most so many a second, each request
+logged."""
 
 from __future__ import annotations
 
@@ -14,14 +15,13 @@ from constructs import Construct
 
 from infra.aws.log_groups import LogGroup
 from infra.aws.stage import Stage
-from infra.manifest import Function, Route
+from infra.manifest import AUTHORIZER, Function
 
 ACCESS_LOG: Mapping[str, str] = {
     "request_id": "$context.requestId",
     "at": "$context.requestTime",
     "route": "$context.routeKey",
     "status": "$context.status",
-    "caller": "$context.identity.userArn",
     "source_ip": "$context.identity.sourceIp",
     "user_agent": "$context.identity.userAgent",
     "answered_ms": "$context.responseLatency",
@@ -32,19 +32,25 @@ ACCESS_LOG: Mapping[str, str] = {
 }
 """Of each request one line of JSON. Neither paths nor queries nor bodies: run ids may be anyone's words."""
 
+CALLER: Mapping[str, str] = {"tokens": "$context.authorizer.token_id", "iam": "$context.identity.userArn"}
+"""Who called, by how callers are known: a token by its id. A header is never logged."""
+
+SHOWN = "$request.header.Authorization"
+"""By what the gateway remembers callers. To whom shows none it answers 401 itself, and asks nobody."""
+
 
 class Api(Construct):
     """The gateway, in `http`; `url` is known before what serves it is there."""
 
     def __init__(self, scope: Construct, name: str, *, stage: Stage) -> None:
         super().__init__(scope, name)
+        self._stage = stage
         self.http = apigateway.HttpApi(
             self,
             "http",
             api_name=stage.prefix,
             description=f"Baton ({stage.name})",
             create_default_stage=False,
-            default_authorizer=authorizers.HttpIamAuthorizer(),
         )
         self.access_log = LogGroup(self, "access", stage=stage)
         apigateway.CfnStage(
@@ -59,7 +65,8 @@ class Api(Construct):
                 throttling_burst_limit=stage.burst,
             ),
             access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
-                destination_arn=self.access_log.log_group_arn, format=json.dumps(ACCESS_LOG)
+                destination_arn=self.access_log.log_group_arn,
+                format=json.dumps({**ACCESS_LOG, "caller": CALLER[stage.auth]}),
             ),
         )
 
@@ -70,36 +77,60 @@ class Api(Construct):
 
     def serve(self, specs: Iterable[Function], called: Mapping[str, lambda_.IFunction]) -> None:
         """Add the routes of functions, and the one that all else takes."""
+        authorizer = self._authorizer(called)
         for spec in specs:
             if not spec.routes and not spec.default:
                 continue
             integration = integrations.HttpLambdaIntegration(spec.name, called[spec.name])
             for route in spec.routes:
-                self._route(route, integration)
+                made = self._route(
+                    route.key,
+                    apigateway.HttpRouteKey.with_(route.path, apigateway.HttpMethod[route.method]),
+                    integration,
+                    None if route.open else authorizer,
+                )
+                if route.open:
+                    _acknowledge_open(made, HEALTH_IS_OPEN)
             if spec.default:
-                apigateway.HttpRoute(
-                    self,
-                    "default",
-                    http_api=self.http,
-                    route_key=apigateway.HttpRouteKey.DEFAULT,
-                    integration=integration,
-                )
+                asked = authorizer if self._stage.auth == "iam" else None
+                made = self._route("default", apigateway.HttpRouteKey.DEFAULT, integration, asked)
+                if asked is None:
+                    _acknowledge_open(made, DEFAULT_IS_OPEN)
 
-    def _route(self, route: Route, integration: integrations.HttpLambdaIntegration) -> None:
-        method = apigateway.HttpMethod[route.method]
-        made = apigateway.HttpRoute(
-            self,
-            route.key,
-            http_api=self.http,
-            route_key=apigateway.HttpRouteKey.with_(route.path, method),
-            integration=integration,
-            authorizer=apigateway.HttpNoneAuthorizer() if route.open else None,
+    def _authorizer(self, called: Mapping[str, lambda_.IFunction]) -> apigateway.IHttpRouteAuthorizer:
+        """Who says whether somebody may come."""
+        stage = self._stage
+        if stage.auth == "iam":
+            return authorizers.HttpIamAuthorizer()
+        return authorizers.HttpLambdaAuthorizer(
+            AUTHORIZER,
+            called[AUTHORIZER],
+            response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
+            identity_source=[SHOWN] if stage.authorizer_seconds else [],
+            results_cache_ttl=cdk.Duration.seconds(stage.authorizer_seconds),
         )
-        if route.open:
-            cdk.Validations.of(made).acknowledge(
-                cdk.Acknowledgment(
-                    id="AwsSolutions-APIG4",
-                    reason="Whether the service answers is everybody's business: load balancers and monitors "
-                    "ask unsigned. It reads nothing, and says nothing but that.",
-                )
-            )
+
+    def _route(
+        self,
+        name: str,
+        key: apigateway.HttpRouteKey,
+        integration: integrations.HttpLambdaIntegration,
+        authorizer: apigateway.IHttpRouteAuthorizer | None,
+    ) -> apigateway.HttpRoute:
+        return apigateway.HttpRoute(
+            self, name, http_api=self.http, route_key=key, integration=integration, authorizer=authorizer
+        )
+
+
+HEALTH_IS_OPEN = (
+    "Whether the service answers is everybody's business: load balancers and monitors ask unsigned. It reads "
+    "nothing, and says nothing but that."
+)
+DEFAULT_IS_OPEN = (
+    "That there is no such path, or that it takes another method, is in the contract that anybody may read. "
+    "It reads nothing, and says nothing but that."
+)
+
+
+def _acknowledge_open(route: apigateway.HttpRoute, reason: str) -> None:
+    cdk.Validations.of(route).acknowledge(cdk.Acknowledgment(id="AwsSolutions-APIG4", reason=reason))

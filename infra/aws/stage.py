@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 DEVELOPMENT = "dev"
+
+LONGEST_REMEMBERED = 3600
+"""Seconds. Source: `AuthorizerResultTtlInSeconds` of API Gateway's authorisers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +26,12 @@ class Stage:
     log_days: int
     requests_per_second: int
     burst: int
+    auth: Literal["tokens", "iam"] = "tokens"
+    """How callers are known: by tokens that Baton keeps, or by IAM. Then whoever IAM lets in may do what
+    `iam_role` and `iam_namespace` of the settings say."""
+    authorizer_seconds: int = 60
+    """How long the gateway remembers what it was told of a token, and so how long one that was revoked may
+    still be let in. 0: it asks of every request, also of those that show no token."""
     targets_allowed: tuple[str, ...] = ()
     """Patterns of ARNs that every namespace may push to (``*`` and ``?``), beside what carries the tag."""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +56,10 @@ class Stage:
             raise ValueError(f"either snap_start or provisioned, Lambda takes no two: {sorted(both)}")
         if unlike := [each for each in self.targets_allowed if "[" in each or not each.startswith("arn:")]:
             raise ValueError(f"targets_allowed: not patterns that IAM takes: {unlike}")
+        if not 0 <= self.authorizer_seconds <= LONGEST_REMEMBERED:
+            raise ValueError(f"authorizer_seconds: from 0 to {LONGEST_REMEMBERED}")
+        if "authorizer_seconds" in self.settings:
+            raise ValueError("authorizer_seconds is the stage's own, and none of its settings")
 
     @property
     def prefix(self) -> str:

@@ -4,6 +4,7 @@ collect these modules without it, so it is imported by who uses it only."""
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,14 +85,30 @@ def tuned(synthesize, dist):
 
 
 @pytest.fixture(scope="session")
+def by_iam(synthesize, dist):
+    """The stage `dev`, if it left it to IAM who comes."""
+    return synthesize(replace(_dev(), auth="iam"), dist)
+
+
+@pytest.fixture(scope="session")
+def wary(synthesize, dist):
+    """A stage that has the authoriser asked of every request, in containers that are kept warm."""
+    return synthesize(replace(_dev(), authorizer_seconds=0, provisioned={"authorize": 1}), dist)
+
+
+@pytest.fixture(scope="session")
 def with_another_append(synthesize, dist, tmp_path_factory):
     """The stage `dev` after a change of one handler."""
-    from infra.aws.stage import STAGES
-
     changed = tmp_path_factory.mktemp("changed")
     shutil.copytree(dist, changed, dirs_exist_ok=True)
     write(function_dir("append", changed) / "handler.py", "# append, otherwise\n")
-    return synthesize(STAGES["dev"], changed)
+    return synthesize(_dev(), changed)
+
+
+def _dev():
+    from infra.aws.stage import STAGES
+
+    return STAGES["dev"]
 
 
 def write(path: Path, text: str) -> None:

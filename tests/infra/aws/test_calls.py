@@ -8,7 +8,7 @@ import pytest
 
 from infra.local.routing import Router
 from infra.local.scheduler import Scheduler
-from infra.manifest import FUNCTIONS, Route
+from infra.manifest import AUTHORIZER, FUNCTIONS
 from infra.signals import PARKED, QUEUES
 from tests.unit.manual_clock import ManualClock
 
@@ -57,21 +57,63 @@ def test_a_path_leads_to_the_same_function_on_both(dev, route):
     assert deployed_routes(dev)[match.route_key][0] == match.function.name
 
 
-def test_iam_lets_callers_in_by_every_route_but_that_of_health(dev):
-    anybody = {key for key, (_, who) in deployed_routes(dev).items() if who == "NONE"}
-    assert anybody == {"GET /v1/health"}
-    assert {who for _, who in deployed_routes(dev).values()} == {"NONE", "AWS_IAM"}
-    assert {route for each in FUNCTIONS for route in each.routes if route.open} == {
-        Route("GET", "/v1/health", open=True)
-    }
+OPEN = {f"{route.method} {route.path}" for each in FUNCTIONS for route in each.routes if route.open}
+
+
+def test_every_route_asks_the_one_authoriser_but_that_of_health_and_where_nothing_is(stages):
+    assert {"GET /v1/health"} == OPEN
+    for stage in stages.values():
+        [authorizer] = stage.of("AWS::ApiGatewayV2::Authorizer")
+        asked = {
+            route["RouteKey"]: (route["AuthorizationType"], route.get("AuthorizerId"))
+            for route in stage.properties("AWS::ApiGatewayV2::Route")
+        }
+        open_ = dict.fromkeys({*OPEN, "$default"}, ("NONE", None))
+        assert asked == dict.fromkeys(asked, ("CUSTOM", {"Ref": authorizer})) | open_
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "seconds", "shown"),
+    [
+        ("prod", AUTHORIZER, 60, ["$request.header.Authorization"]),
+        ("wary", f"{AUTHORIZER}:live", 0, []),
+    ],
+)
+def test_the_authoriser_is_remembered_by_what_was_shown_or_not_at_all(request, name, called, seconds, shown):
+    stage = request.getfixturevalue(name)
+    [made] = stage.properties("AWS::ApiGatewayV2::Authorizer")
+    assert (made["AuthorizerType"], made["AuthorizerPayloadFormatVersion"]) == ("REQUEST", "2.0")
+    assert made["EnableSimpleResponses"] is True
+    assert (made["AuthorizerResultTtlInSeconds"], made["IdentitySource"]) == (seconds, shown)
+    assert f"/functions/function/{called}/invocations" in stage.text(made["AuthorizerUri"])
+    [itself] = stage.of("AWS::ApiGatewayV2::Authorizer")
+    [may] = [
+        stage.text(each["SourceArn"])
+        for each in stage.properties("AWS::Lambda::Permission")
+        if stage.text(each["FunctionName"]) == f"function/{called}"
+    ]
+    assert may.endswith(f"/authorizers/AWS::ApiGatewayV2::Authorizer/{itself}"), "it may ask, and not route"
+
+
+def test_a_stage_may_leave_it_to_iam_who_comes_by_every_route_but_that_of_health(by_iam):
+    who = {key: who for key, (_, who) in deployed_routes(by_iam).items()}
+    assert who == dict.fromkeys(who, "AWS_IAM") | dict.fromkeys(OPEN, "NONE")
+    assert not by_iam.of("AWS::ApiGatewayV2::Authorizer")
+    assert access_log(by_iam)["caller"] == "$context.identity.userArn"
+
+
+def access_log(stage):
+    [made] = stage.properties("AWS::ApiGatewayV2::Stage")
+    return json.loads(made["AccessLogSettings"]["Format"])
 
 
 def test_the_gateway_lets_in_so_much_and_logs_each_request_without_what_it_says(tuned):
     [stage] = tuned.properties("AWS::ApiGatewayV2::Stage")
     limits = stage["DefaultRouteSettings"]
     assert (limits["ThrottlingRateLimit"], limits["ThrottlingBurstLimit"]) == (7, 9)
-    logged = json.loads(stage["AccessLogSettings"]["Format"])
-    assert {"$context.requestId", "$context.status", "$context.identity.userArn"} <= set(logged.values())
+    logged = access_log(tuned)
+    assert {"$context.requestId", "$context.status"} <= set(logged.values())
+    assert logged["caller"] == "$context.authorizer.token_id"
     said = ("path", "querystring", "body", "header")
     assert not [value for value in logged.values() if any(word in value.lower() for word in said)]
     [group] = [

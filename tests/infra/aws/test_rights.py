@@ -3,7 +3,7 @@ template, both ways. (`tests/infra/test_manifest.py` holds the manifest against 
 
 import pytest
 
-from infra.manifest import FUNCTIONS
+from infra.manifest import AUTHORIZER, FUNCTIONS
 from infra.signals import BUS, ITSELF, KEYS, TARGETS
 from tests.infra.aws.synthesized import listed
 
@@ -101,10 +101,11 @@ def test_nothing_of_ours_carries_the_tag_that_lets_runs_be_pushed_to_it(prod):
         assert "baton:namespace" not in str(resource.get("Properties", {}).get("Tags", ""))
 
 
-def test_the_gateway_may_call_only_what_it_routes_to(prod):
+def test_the_gateway_may_call_only_what_it_routes_to_and_whom_it_asks(prod):
     for permission in prod.properties("AWS::Lambda::Permission"):
         assert permission["Principal"] == "apigateway.amazonaws.com"
         assert permission["Action"] == "lambda:InvokeFunction"
         assert "execute-api" in prod.text(permission["SourceArn"])
     called = {prod.text(each["FunctionName"]) for each in prod.properties("AWS::Lambda::Permission")}
-    assert called == {f"function/{each.name}" for each in FUNCTIONS if each.routes or each.default}
+    routed = {f"function/{each.name}" for each in FUNCTIONS if each.routes or each.default}
+    assert called == routed | {f"function/{AUTHORIZER}"}

@@ -20,18 +20,29 @@ def test_an_unknown_stage_is_refused_by_name():
     assert stage_of(None).name == "dev"
 
 
+def test_the_gateway_remembers_callers_for_as_long_as_a_laptops():
+    from infra.aws.stage import STAGES
+
+    laptop = Settings(runs_table="r", log_table="l", catalog_table="c").authorizer_seconds
+    assert {each.authorizer_seconds for each in STAGES.values()} == {laptop}
+    assert {each.auth for each in STAGES.values()} == {"tokens"}
+
+
 @pytest.mark.parametrize(
     "given",
     [
         {"snap_start": frozenset({"start"}), "provisioned": {"start": 1}},
         {"targets_allowed": ("arn:aws:sqs:*:*:[ab]",)},
         {"targets_allowed": ("*",)},
+        {"authorizer_seconds": -1},
+        {"authorizer_seconds": 3601},
+        {"settings": {"authorizer_seconds": "30"}},
     ],
 )
 def test_a_stage_that_aws_would_refuse_is_refused_at_once(given):
     from infra.aws.stage import Stage
 
-    with pytest.raises(ValueError, match=r"Lambda takes no two|not patterns"):
+    with pytest.raises(ValueError, match=r"Lambda takes no two|not patterns|authorizer_seconds"):
         Stage(name="x", protected=False, log_days=7, requests_per_second=1, burst=1, **given)
 
 
