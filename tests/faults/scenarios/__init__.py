@@ -22,6 +22,7 @@ from tests.faults.scenarios import (
     settling,
     starting,
     sweeping,
+    tokens,
     waiting,
 )
 
@@ -43,4 +44,5 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     **registering.SCENARIOS,
     **claiming.SCENARIOS,
     **announcing.SCENARIOS,
+    **tokens.SCENARIOS,
 }
