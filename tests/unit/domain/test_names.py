@@ -44,18 +44,20 @@ def test_no_name_holds_what_keys_are_put_together_with(pattern):
     assert not any(matches(pattern, name) for name in ("a#", "#a", "a#b"))
 
 
-@given(st.text(), st.text())
-def test_a_key_stands_for_a_legal_id_of_constant_length(route, key):
-    id_ = id_from_key(route, key)
+@given(st.text(), st.text(), st.text())
+def test_a_key_stands_for_a_legal_id_of_constant_length(namespace, route, key):
+    id_ = id_from_key(namespace, route, key)
     assert matches(names.RUN_ID, id_)
     assert id_.startswith(names.DERIVED_PREFIXES)
     assert len(id_) == 34
 
 
 def test_an_id_from_a_key_is_the_same_wherever_it_is_derived():
-    assert id_from_key("POST /v1/runs", "k1") == id_from_key("POST /v1/runs", "k1")
-    assert id_from_key("POST /v1/runs", "k1") != id_from_key("POST /v1/runs", "k2")
-    assert id_from_key("POST /v1/runs", "k1") != id_from_key("POST /v1/events", "k1")
+    id_ = id_from_key("left", "POST /v1/runs", "k1")
+    assert id_ == id_from_key("left", "POST /v1/runs", "k1")
+    assert id_ != id_from_key("left", "POST /v1/runs", "k2")
+    assert id_ != id_from_key("left", "POST /v1/events", "k1")
+    assert id_ != id_from_key("right", "POST /v1/runs", "k1")
 
 
 @given(st.integers(0, 2**47), st.integers(0, 2**47), st.binary(min_size=8, max_size=8))

@@ -33,7 +33,9 @@ class Events:
 
 
 def event(detail="{}", type_="run.started"):
-    return LifecycleEvent(id=f"id of {detail}", type=type_, subject="r1", detail=detail.encode())
+    return LifecycleEvent(
+        id=f"id of {detail}", type=type_, namespace="n", subject="r1", detail=detail.encode()
+    )
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_what_it_goes_on_refusing_is_said_to_be_lost_and_the_next_batch_is_sent(
     events = Events(*[{"0"}] * (len(PAUSES) + 1))
     put(events, *(event(str(number)) for number in range(11)))
     assert slept == list(PAUSES)
-    assert lost == ["run.started of r1"]
+    assert lost == ["run.started of n#r1"]
     assert events.details()[-1] == ["10"]
 
 

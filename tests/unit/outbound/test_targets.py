@@ -4,8 +4,10 @@ it, not now, never."""
 import json
 from contextlib import ExitStack
 from types import SimpleNamespace
+from unittest.mock import ANY
 
 import botocore.session
+import msgspec
 import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from botocore.stub import Stubber
@@ -115,15 +117,37 @@ def test_a_queue_gets_a_message(services, targets):
     services.stubs["sqs"].assert_no_pending_responses()
 
 
+class Noted:
+    """Equal to any text, and remembers which."""
+
+    def __init__(self):
+        self.seen = None
+
+    def __eq__(self, other):
+        self.seen = other
+        return len(other) <= 128
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def test_a_fifo_queue_keeps_one_hint_of_a_push_and_puts_those_of_a_run_in_order(services, targets):
-    expected = {
-        "QueueUrl": f"{URL}.fifo",
-        "MessageBody": body(BODY),
-        "MessageGroupId": "r1",
-        "MessageDeduplicationId": "rev",
-    }
-    services.stubs["sqs"].add_response("send_message", {}, expected)
-    assert targets.send(Target(TargetKind.SQS, f"{QUEUE}.fifo"), HINT, "rev") == Taken()
+    def group(**of):
+        noted = Noted()
+        expected = {
+            "QueueUrl": f"{URL}.fifo",
+            "MessageBody": ANY,
+            "MessageGroupId": noted,
+            "MessageDeduplicationId": "rev",
+        }
+        services.stubs["sqs"].add_response("send_message", {}, expected)
+        hint = msgspec.structs.replace(HINT, **of)
+        assert targets.send(Target(TargetKind.SQS, f"{QUEUE}.fifo"), hint, "rev") == Taken()
+        return noted.seen
+
+    assert group(attempt=1) == group(attempt=2)
+    longest = {"namespace": "n" * 63, "run_id": "r" * 128}
+    others = [group(), group(namespace="another"), group(run_id="another"), group(**longest)]
+    assert len(set(others)) == len(others)
 
 
 def test_a_bus_gets_an_event(services, targets):

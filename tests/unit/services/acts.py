@@ -54,11 +54,13 @@ def claim(
     seconds: float = 60,
     key: str | None = None,
     body: str = "body",
+    namespace: str = NS,
     **wish: Any,
 ) -> list[RunDetail]:
     """Claim runs, by default one of ``build``."""
     asked = Claim(worker_id=worker, lease_seconds=seconds, key=key, body=body)
-    return runtime.claims.claim(Wanted(namespace=NS, workflows=workflows or ("build",), claim=asked, **wish))
+    wanted = Wanted(namespace=namespace, workflows=workflows or ("build",), claim=asked, **wish)
+    return runtime.claims.claim(wanted)
 
 
 def claim_one(runtime: Runtime, run_id: str, *, worker: str = "w1", **claim: Any) -> RunDetail:

@@ -213,6 +213,11 @@ def test_whoever_is_beaten_to_a_run_takes_another(house, runtime):
     assert (first, ids(got)) == ([["r1"]], ["r2"])
     assert lease_of(row(runtime, "r1")).worker_id == "fast"
 
+    # A crowd in one namespace is none in another, where the first still comes first.
+    apart = [f"r{number}" for number in range(9)]
+    queue(runtime, *apart, namespace="apart")
+    assert [ids(claim(slow, namespace="apart"))[0] for _ in apart] == apart
+
 
 def test_whoever_is_beaten_to_the_last_has_none(house, runtime):
     queue(runtime, "r1")

@@ -11,7 +11,7 @@ from baton.services.starts import ROUTE, Started
 from tests.unit.house import NS, before_each_call, calls_of, names_of, start
 from tests.unit.services.acts import append, fail, finish, put_row, read, row
 
-KEY_ID = id_from_key(ROUTE, "K")
+KEY_ID = id_from_key(NS, ROUTE, "K")
 LARGE = b'"' + b"x" * 600 + b'"'
 
 NAMED = {

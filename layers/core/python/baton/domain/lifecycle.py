@@ -30,11 +30,12 @@ MAX_DATA = 128 * KB
 
 
 class LifecycleEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. ``subject`` is the run's id; ``detail`` the whole event as canonical JSON, in CloudEvents'
-    JSON format."""
+    """One event. ``subject`` is the run's id, in ``namespace``; ``detail`` the whole event as canonical JSON,
+    in CloudEvents' JSON format."""
 
     id: str
     type: str
+    namespace: str
     subject: str
     detail: bytes
 
@@ -79,7 +80,7 @@ def _of_delivery(
 def _event(
     run: Run, type_: str, *, at: Millis, attempt: int, data: Any, subscriber: str = ""
 ) -> LifecycleEvent:
-    id_ = _id(run.birth, str(attempt), type_, subscriber)
+    id_ = _id(run.namespace, run.birth, str(attempt), type_, subscriber)
     envelope = {
         "specversion": SPEC_VERSION,
         "id": id_,
@@ -90,7 +91,9 @@ def _event(
         "datacontenttype": "application/json",
         "data": data,
     }
-    return LifecycleEvent(id=id_, type=type_, subject=run.id, detail=canonical(envelope))
+    return LifecycleEvent(
+        id=id_, type=type_, namespace=run.namespace, subject=run.id, detail=canonical(envelope)
+    )
 
 
 def _about(run: Run, attempt: int, state: State) -> dict[str, Any]:

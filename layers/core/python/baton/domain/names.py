@@ -26,10 +26,10 @@ def matches(pattern: str, text: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-def id_from_key(route: str, key: str) -> str:
-    """The run id that an idempotency key stands for. Scoped to the route here and to the namespace by
-    the partition it is stored in; constant length, so a key of any kind makes a legal id."""
-    return _derived("k~", route, key)
+def id_from_key(namespace: str, route: str, key: str) -> str:
+    """The run id that an idempotency key stands for, in one namespace and for one route: who knows another
+    tenant's id learns no key by it. Constant length, so a key of any kind makes a legal id."""
+    return _derived("k~", namespace, route, key)
 
 
 def id_from_handoff(*source: str) -> str:

@@ -54,7 +54,7 @@ class Bus:
         for batch in _batches(events):
             unsent = self._send(batch)
             if unsent:
-                lost = [f"{event.type} of {event.subject}" for event in unsent]
+                lost = [f"{event.type} of {event.namespace}#{event.subject}" for event in unsent]
                 logger.warning("events could not be sent", events=lost)
 
     def _send(self, batch: list[LifecycleEvent]) -> list[LifecycleEvent]:

@@ -5,6 +5,7 @@ EventBridge takes what is sent to a bus that is not there, and drops it: that th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -15,7 +16,7 @@ from baton.domain.catalog import Target, TargetKind
 from baton.domain.clock import Clock, Millis
 from baton.domain.pushing import Answer, Hint, Never, NotNow, Taken
 from baton.domain.targets import Resource, not_allowed, resource
-from baton.observability import logger
+from baton.observability import logger, told
 from baton.outbound.clients import Client, LazyClient
 
 SOURCE = "baton"
@@ -132,7 +133,7 @@ class Targets:
             if len(self._quiet_until) >= MAX_QUIET:
                 self._quiet_until.clear()
             self._quiet_until[found.arn] = self._clock.now() + QUIET_MS
-            logger.warning("a target can't be reached", target=found.arn, reason=repr(exc))
+            logger.warning("a target can't be reached", target=found.arn, reason=told(exc))
             raise _Unreachable from exc
 
 
@@ -163,12 +164,18 @@ def _function_tags(client: Any, found: Resource) -> Mapping[str, str]:
 
 
 def _send_message(client: Any, found: Resource, _arn: str | None, hint: Hint, mark: str) -> None:
-    once = {"MessageGroupId": hint.run_id, "MessageDeduplicationId": mark}
+    once = {"MessageGroupId": _group(hint), "MessageDeduplicationId": mark}
     client.send_message(
         QueueUrl=_queue_url(client, found),
         MessageBody=msgspec.json.encode(hint).decode(),
         **(once if found.name.endswith(".fifo") else {}),
     )
+
+
+def _group(hint: Hint) -> str:
+    """The pushes of one run keep their order in a FIFO queue, and wait for no other's: two namespaces may
+    push to one queue. A group's name may have 128 characters, and the two together have more."""
+    return hashlib.sha256(f"{hint.namespace}#{hint.run_id}".encode()).hexdigest()
 
 
 def _queue_tags(client: Any, found: Resource) -> Mapping[str, str]:

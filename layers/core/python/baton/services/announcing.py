@@ -35,7 +35,12 @@ class Announcer:
         try:
             told = payload().canonical
         except BatonError as trouble:  # what was delivered stays so, told or not
-            logger.warning("an ending can't be told", run=settled.run.id, reason=trouble.detail)
+            logger.warning(
+                "an ending can't be told",
+                namespace=settled.namespace,
+                run=settled.run.id,
+                reason=trouble.detail,
+            )
             return
         self._bus.put(
             [lifecycle.ended(settled.run, told, attempt=settled.attempt, state=settled.state, at=settled.at)]

@@ -9,7 +9,7 @@ from threading import Lock
 from baton.domain.catalog import Snapshot
 from baton.domain.clock import Millis, millis
 from baton.errors import Unavailable
-from baton.observability import logger
+from baton.observability import logger, told
 from baton.services.context import Context
 
 RETRY_AFTER = 1_000
@@ -36,7 +36,7 @@ class Catalog:
         try:
             return self._read(namespace, patient=True).result(self._context.settings.catalog_patience_seconds)
         except (Exception, CancelledError, NotInTime) as trouble:  # noqa: BLE001 - a settle goes on without
-            logger.warning("the catalog is not at hand", namespace=namespace, reason=repr(trouble))
+            logger.warning("the catalog is not at hand", namespace=namespace, reason=told(trouble))
             return None
 
     def snapshot(self, namespace: str, *, fresh: bool = False) -> Snapshot:

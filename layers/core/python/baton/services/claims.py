@@ -32,7 +32,7 @@ LOOKED_AT = 16
 """Places of one shard that a look reads, unless more runs are wanted."""
 
 CROWDED_MS = 5_000
-"""How long a container that was beaten to a run takes it that others claim the same."""
+"""How long a container that was beaten to a run takes it that others claim the same, in its namespace."""
 
 MAX_WORKFLOWS_REMEMBERED = 10_000
 
@@ -57,7 +57,7 @@ class Claims:
         self._performer = performer
         self._details = details
         self._served: dict[str, int] = {}
-        self._crowded_until: Millis = 0
+        self._crowded_until: dict[str, Millis] = {}
         self._turn = 0
         self._lock = Lock()
 
@@ -111,7 +111,7 @@ class Claims:
         is as good as its first, so that they do not meet again."""
         with self._lock:
             served = {name: self._served.get(f"{wanted.namespace}#{name}", 0) for name in wanted.workflows}
-        if self._context.clock.now() < self._crowded_until:
+        if self._context.clock.now() < self._crowded_until.get(wanted.namespace, 0):
             return in_turn(places, served, lambda _place: self._context.jitter())
         return in_turn(places, served)
 
@@ -138,7 +138,7 @@ class Claims:
                     break  # nobody could ask for them again
                 raise trouble
             if len(taken) < len(batch):
-                self._crowded_until = self._context.clock.now() + CROWDED_MS
+                self._note_crowded(wanted.namespace)
                 places = self._ordered(wanted, places)
         return got, record
 
@@ -248,6 +248,12 @@ class Claims:
             revs={run.id: run.rev for run in runs},
             rev=self._context.nonce(),
         )
+
+    def _note_crowded(self, namespace: str) -> None:
+        with self._lock:
+            if len(self._crowded_until) > MAX_WORKFLOWS_REMEMBERED:
+                self._crowded_until.clear()
+            self._crowded_until[namespace] = self._context.clock.now() + CROWDED_MS
 
     def _note_served(self, taken: Sequence[RunDetail]) -> None:
         with self._lock:

@@ -152,7 +152,10 @@ class Coalescer:
                 fired = self._fire(window)
             except TryAgain as trouble:  # the input is in, and the window due: the sweep fires it
                 logger.warning(
-                    "a full window was left to the sweep", run=window.run_id, reason=trouble.detail
+                    "a full window was left to the sweep",
+                    namespace=window.namespace,
+                    run=window.run_id,
+                    reason=trouble.detail,
                 )
         if not fired and (before is None or window.due_at < before.due_at):
             self._hint(window)

@@ -129,7 +129,7 @@ class Endings:
         except TryAgain:
             raise
         except Exception:  # noqa: BLE001 - an edge of its own: the others are gone over all the same
-            logger.exception("an ending can't be read", run=place.run_id)
+            logger.exception("an ending can't be read", namespace=stretch.namespace, run=place.run_id)
             return Passed((), place.place, unreadable=place.run_id)
         return Passed(tuple(each for each in found if not each.run.expired(now)), place.place)
 

@@ -14,7 +14,7 @@ from baton.domain.catalog import HealWork, Snapshot, workflow_of
 from baton.domain.clock import Millis, millis
 from baton.domain.handoff import Settled
 from baton.errors import TryAgain
-from baton.observability import logger
+from baton.observability import logger, told
 from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.endings import PAGE, Cursor, Endings, Stretch
@@ -71,7 +71,7 @@ class Heal:
                     snapshots[work.namespace] = self._catalog.snapshot(work.namespace, fresh=True)
                 self._work(work, snapshots[work.namespace], deadline, healed)
             except Exception as trouble:  # noqa: BLE001 - an edge of its own: the other works get their turn
-                _tell("healing was left to the next time", trouble, healed, work.event)
+                _tell("healing was left to the next time", trouble, healed, work.namespace, work.event)
         return healed
 
     def _work(self, kept: HealWork, snapshot: Snapshot, deadline: Millis, healed: Healed) -> None:
@@ -122,7 +122,7 @@ class Heal:
         try:
             self._deliver(settled, tuple(missing), healed)
         except Exception as trouble:  # noqa: BLE001 - an edge of its own: the other endings are healed
-            _tell("an ending could not be healed", trouble, healed, settled.run.id)
+            _tell("an ending could not be healed", trouble, healed, settled.namespace, settled.run.id)
             if isinstance(trouble, TryAgain):
                 return replace(work, pass_began=work.changed_at)
             return self._without_counting(work)
@@ -161,7 +161,7 @@ class Heal:
         return waited >= millis(FAULTS_FORGIVEN_AFTER_SECONDS)
 
 
-def _tell(said: str, trouble: Exception, healed: Healed, about: str) -> None:
+def _tell(said: str, trouble: Exception, healed: Healed, namespace: str, about: str) -> None:
     healed.failed += 1
     tell = logger.warning if isinstance(trouble, TryAgain) else logger.exception
-    tell(said, about=about, reason=str(trouble))
+    tell(said, namespace=namespace, about=about, reason=told(trouble))

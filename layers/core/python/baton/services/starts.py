@@ -48,7 +48,7 @@ class Starts:
         PayloadTooLarge, InvalidRequest, IdempotencyMismatch (the key came with another body), RunExists (the
         id is a live run's, made without this key) and Unavailable (the catalog can't be read).
         """
-        key_id = None if command.key is None else id_from_key(ROUTE, command.key)
+        key_id = None if command.key is None else id_from_key(command.namespace, ROUTE, command.key)
         born = self._bear(command, key_id)
         creation = Creation(
             run=born.run, alias_id=born.run.alias_id, first_item=first_item(self._context, born)

@@ -16,7 +16,7 @@ from baton.domain.run import Run, Step
 from baton.domain.settling import Outcome
 from baton.domain.sweeping import Patience, decide_due, publishers, pushers, put_off
 from baton.errors import Conflict, NotFound, TryAgain
-from baton.observability import logger
+from baton.observability import logger, told
 from baton.outbound.invoke import Onward
 from baton.services.catalog import Catalog
 from baton.services.coalescing import Coalescer, Tended
@@ -213,7 +213,7 @@ class Sweep:
             swept.failed += 1
             expected = isinstance(trouble, (Conflict, TryAgain))
             tell = logger.warning if expected else logger.exception
-            tell("a due item could not be attended to", key=key, sort=sort, reason=str(trouble))
+            tell("a due item could not be attended to", key=key, sort=sort, reason=told(trouble))
             self._note_owed(item, swept)
             self._put_off(item)
 

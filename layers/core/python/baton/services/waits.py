@@ -113,7 +113,8 @@ class Waits:
                 tried += 1
                 done = self._tried(waiter, settled) and done
         except TryAgain as trouble:
-            logger.warning("who waits can't be read", run=settled.run.id, reason=trouble.detail)
+            place = {"namespace": settled.namespace, "run": settled.run.id}
+            logger.warning("who waits can't be read", **place, reason=trouble.detail)
             return False
         return done
 
@@ -135,7 +136,8 @@ class Waits:
                 met += 1
                 done = self._tried(waiter, posted) and done
         except TryAgain as trouble:
-            logger.warning("who waits can't be read", event=posted.name, reason=trouble.detail)
+            place = {"namespace": posted.namespace, "event": posted.name}
+            logger.warning("who waits can't be read", **place, reason=trouble.detail)
             return False, met
         return done, met
 
@@ -170,13 +172,14 @@ class Waits:
 
     def _tried(self, waiter: Waiter, what: Settled | Posted) -> bool:
         """Whether a waiter is awake now, or waits no more, or elsewhere."""
+        place = {"namespace": waiter.namespace, "run": waiter.run_id}
         try:
             self._wake(waiter, what)
         except TryAgain as trouble:
-            logger.warning("a run was not woken", run=waiter.run_id, reason=trouble.detail)
+            logger.warning("a run was not woken", **place, reason=trouble.detail)
             return False
         except Exception:  # noqa: BLE001 - an edge of its own: the others wake, and whom it is owed to gets it
-            logger.exception("a run can't be woken", run=waiter.run_id)
+            logger.exception("a run can't be woken", **place)
             return False
         return True
 
