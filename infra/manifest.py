@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from baton.api.contract import DEFAULT_FUNCTION, OPERATIONS, of_function
@@ -136,6 +136,11 @@ class Function:
         return tuple(sorted(failures | ({PARKED} if self.asynchronous else set())))
 
     @property
+    def counts(self) -> bool:
+        """Whether it serves whom it asks for a token, and so counts how often that one asks."""
+        return any(not route.open for route in self.routes)
+
+    @property
     def streams(self) -> bool:
         return any(row.streams for row in of_function(self.name))
 
@@ -152,9 +157,18 @@ def _of(table: TableSpec, *indexes: IndexSpec) -> tuple[Right, ...]:
     return tuple(Right(table.name, ("Query",), index.name) for index in indexes)
 
 
+def _with_what_all_do(each: Function) -> Function:
+    """The function, and the right to count."""
+    if not each.counts:
+        return each
+    rights = [right for right in each.rights if right.table != CATALOG.name]
+    actions = {action for right in each.rights if right not in rights for action in right.actions}
+    return replace(each, rights=(*rights, _on(CATALOG, *sorted({*actions, "UpdateItem"}))))
+
+
 # An HTTP API waits 30 s and no longer: what may wait by design (a long poll, `wait`) ends below that.
 # Lambda gives processor in proportion to memory.
-FUNCTIONS = (
+_FUNCTIONS = (
     Function(
         name=AUTHORIZER,
         memory_mb=512,
@@ -183,7 +197,7 @@ FUNCTIONS = (
         name="stream",
         memory_mb=512,
         timeout_seconds=60,
-        rights=(_on(RUNS, "GetItem"), _on(LOG, "Query")),
+        rights=(_on(RUNS, "GetItem"), _on(LOG, "Query"), _on(CATALOG, "GetItem")),
     ),
     Function(
         name="finish",
@@ -226,7 +240,7 @@ FUNCTIONS = (
             _on(RUNS, "BatchGetItem", "GetItem", "Query", "UpdateItem"),
             *_of(RUNS, LISTING, BY_CONTEXT),
             _on(LOG, "BatchGetItem", "GetItem", "Query"),
-            _on(CATALOG, "GetItem", "Query"),
+            _on(CATALOG, "GetItem", "PutItem", "Query"),
         ),
         signals=(READS_KEYS,),
     ),
@@ -303,7 +317,7 @@ FUNCTIONS = (
             _on(RUNS, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             *_of(RUNS, SETTLED),
             _on(LOG, "GetItem", "PutItem", "Query"),
-            _on(CATALOG, "GetItem", "Query"),
+            _on(CATALOG, "GetItem", "PutItem", "Query"),
         ),
         signals=(READS_KEYS, SENDS_HINTS, PUTS_EVENTS),
     ),
@@ -314,6 +328,8 @@ FUNCTIONS = (
         rights=(_on(RUNS, "BatchGetItem"), *_of(RUNS, DUE), _on(CATALOG, "GetItem", "Query")),
     ),
 )
+
+FUNCTIONS = tuple(_with_what_all_do(each) for each in _FUNCTIONS)
 
 
 def function(name: str) -> Function:

@@ -4,6 +4,7 @@ every way that reads or writes."""
 import json
 from collections import defaultdict
 from concurrent.futures import Future
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +17,7 @@ from baton import bootstrap
 from baton.domain.catalog import Snapshot
 from baton.domain.targets import TAG
 from baton.outbound.clients import LazyClient
-from infra.local.events import HttpRequest, answer_of, event_of
+from infra.local.events import HttpRequest, answer_of, authorizer_event, event_of
 from infra.local.functions import Functions
 from infra.local.memory import in_process
 from infra.local.messaging import client_of, messaging
@@ -25,13 +26,13 @@ from infra.local.records import Filter
 from infra.local.routing import Router
 from infra.local.settings import local_settings, table_names
 from infra.local.tables import create
-from infra.manifest import FUNCTIONS, Function, function
+from infra.manifest import AUTHORIZER, FUNCTIONS, Function, function
 from infra.signals import CALLS_ITSELF, PUSHES, PUTS_EVENTS, READS_KEYS, RUN_CHANGES, SENDS_HINTS
 from tests.infra.lives import PUSHED_TO, live
 from tests.unit.manual_clock import ManualClock
 
 NAMESPACE = "default"
-EVERYONE = {"namespace": "*", "role": "admin", "token_id": "aaaaaaaa"}
+EVERYONE = {"namespace": "*", "role": "admin"}
 SAID_BY = {"SendMessage": SENDS_HINTS, "PutEvents": PUTS_EVENTS}
 TO_TARGETS = {right.action.partition(":")[2]: right for right in PUSHES}
 TO_TARGETS["Invoke"] = TO_TARGETS["InvokeFunction"]
@@ -60,7 +61,14 @@ class Recorder:
         self.used = defaultdict(set)
         self.said = defaultdict(set)
         self.clock = ManualClock()
-        given = {"due_shards": 1, "settled_shards": 1, "purge_delay_seconds": 0, "tail_memory_seconds": 0}
+        self._tokens = count()
+        given = {
+            "token_requests_per_second": 1,
+            "due_shards": 1,
+            "settled_shards": 1,
+            "purge_delay_seconds": 0,
+            "tail_memory_seconds": 0,
+        }
         settings, _ = messaging(local_settings({**given, "poll_seconds": 10}))
         self._settings = replace(settings, signing_keys=(), signing_keys_secret="arn")
         self._names = {name: spec for spec, name in table_names(self._settings).items()}
@@ -108,10 +116,18 @@ class Recorder:
             source_ip="127.0.0.1",
         )
         match = self._router.match(method, parts.path)
-        event = event_of(request, match, request_id="id", at=self.clock.now(), authorizer=EVERYONE)
+        caller = {**EVERYONE, "token_id": f"{next(self._tokens):08}"}  # of none a request goes uncounted
+        event = event_of(request, match, request_id="id", at=self.clock.now(), authorizer=caller)
         answer = answer_of(self.call(match.function, event))
         assert answer.status < 500, answer
         return json.loads(answer.body) if answer.body.startswith(b"{") else None
+
+    def show(self, token):
+        """What the authoriser says of who shows a token."""
+        request = HttpRequest("GET", "/v1/runs", "", [("authorization", f"Bearer {token}")], b"", "127.0.0.1")
+        match = self._router.match("GET", "/v1/runs")
+        event = authorizer_event(request, match, request_id="id", at=self.clock.now())
+        return self.call(function(AUTHORIZER), event)["context"]
 
     def call(self, of: Function, event):
         """One invocation of a function, in a container of its own that knows an older catalog: so it asks

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
+
+LEAST_REQUESTS_PER_SECOND = 0.1
+"""Of a token: one in a window."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +46,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     authorizer_seconds: float = 60
     """How long a gateway remembers what the authoriser said of a token: a revoked one is let in no longer."""
+    token_requests_per_second: float = 100
+    """What a token may ask, over 10 seconds and about; 0: as often as it likes. Who comes without a token is
+    not counted."""
     audit_seconds: float = 365 * 24 * 3600
     """How long it is kept who did what."""
 
@@ -104,6 +111,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("signing_keys: none may be empty")
         if min(self.due_shards, self.settled_shards, self.queue_shards) < 1:
             raise ValueError("due_shards, settled_shards, queue_shards: at least 1")
+        limit = self.token_requests_per_second
+        if limit and not LEAST_REQUESTS_PER_SECOND <= limit < math.inf:
+            raise ValueError(f"token_requests_per_second: 0, or at least {LEAST_REQUESTS_PER_SECOND}")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
             raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
         if self.worker_memory_seconds > self.announced_seconds:

@@ -100,6 +100,9 @@ def _tried(
     try:
         if row is not None and row.role is not None:
             caller = identify(event, runtime.settings, runtime.clock.now())
+            logger.thread_safe_append_keys(namespace=caller.namespace)
+            if caller.token_id is not None:
+                runtime.limiter.let_in(caller.token_id)
             caller.demand(row.role, "this")
         return handle(caller)
     except BatonError as error:

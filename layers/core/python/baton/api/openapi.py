@@ -26,7 +26,8 @@ from baton.api.patterns import END
 from baton.api.problems import KINDS
 
 VERSION = "1"
-UNAVAILABLE = 503
+COME_AGAIN = (429, 503)
+"""Statuses whose answers say when."""
 _REF = "#/components/schemas/{name}"
 _WITHOUT_BODY = frozenset({204, 304})
 
@@ -152,7 +153,7 @@ def _answer(status: int, answer: Answer, schemas: dict[Any, Json]) -> Json:
 
 def _problem(status: int, schemas: dict[Any, Json]) -> Json:
     titles = [kind.title for kind in KINDS.values() if kind.status == status]
-    headers = (*COMMON_HEADERS, RETRY_AFTER) if status == UNAVAILABLE else COMMON_HEADERS
+    headers = (*COMMON_HEADERS, RETRY_AFTER) if status in COME_AGAIN else COMMON_HEADERS
     return {
         "description": "; ".join(titles),
         "headers": _headers(headers),

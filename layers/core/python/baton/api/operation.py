@@ -100,5 +100,5 @@ COMMON_HEADERS = (
 RETRY_AFTER = Header(
     "Retry-After", "Seconds after which the same request may do better.", {"type": "integer"}
 )
-ANY_PROBLEMS = (400, 401, 403, 500, 503)
+ANY_PROBLEMS = (400, 401, 403, 429, 500, 503)
 """Statuses with which any operation may refuse."""

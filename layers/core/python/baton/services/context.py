@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from baton.store.catalog import CatalogStore
     from baton.store.due import DueStore
     from baton.store.events import EventStore
+    from baton.store.limits import LimitStore
     from baton.store.log import LogStore
     from baton.store.queue import QueueStore
     from baton.store.rows import Shards
@@ -152,6 +153,13 @@ class Context:
         from baton.store.tokens import TokenStore
 
         return TokenStore(self.dynamo, self.settings.catalog_table, self.audit)
+
+    @MadeOnce
+    def limits(self) -> LimitStore:
+        """How often tokens asked."""
+        from baton.store.limits import LimitStore
+
+        return LimitStore(self.dynamo, self.settings.catalog_table)
 
     @MadeOnce
     def bus(self) -> Bus:

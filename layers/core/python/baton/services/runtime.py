@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from baton.services.finishes import Finishes
     from baton.services.heal import Heal
     from baton.services.leases import Leases
+    from baton.services.limiting import Limiter
     from baton.services.performing import Performer
     from baton.services.publishing import Publisher
     from baton.services.pushing import Pusher
@@ -65,6 +66,13 @@ class Runtime:
     def workflow_of(self, namespace: str, run_id: str) -> str:
         """The workflow of a run. Raises NotFound."""
         return self._lookup.run(namespace, run_id).workflow
+
+    @MadeOnce
+    def limiter(self) -> Limiter:
+        """Where requests are counted."""
+        from baton.services.limiting import Limiter
+
+        return Limiter(self._context)
 
     @MadeOnce
     def audit(self) -> Audit:
@@ -216,7 +224,7 @@ class Runtime:
         from baton.services.republish import Republisher
 
         rehearsal = rehearsing(self._context, self.catalog, self._details)
-        return Republisher(self._context, self.catalog, self._endings, self.publisher, rehearsal)
+        return Republisher(self._context, self.catalog, self._endings, self.publisher, rehearsal, self.audit)
 
     @MadeOnce
     def changes(self) -> Changes:

@@ -185,6 +185,13 @@ class Dynamo:
             self._sleep(pause * self._rng.random())
         raise AssertionError("unreachable")
 
+    def changed(self, update: Write) -> Raw:
+        """Make an update that has no condition; the attributes that it changed, as they are now. Raises
+        Unavailable, and the outcome is then unknown."""
+        answer = self.call("UpdateItem", {**update.request, "ReturnValues": "UPDATED_NEW"})
+        changed: Raw = answer["Attributes"]
+        return changed
+
     def _send(self, writes: Sequence[Write]) -> None:
         if len(writes) == 1:
             self.connection.dispatch(f"{writes[0].kind}Item", writes[0].request)
