@@ -13,10 +13,10 @@ from urllib.parse import quote, urlencode
 
 from baton.api.streaming import StreamedResponse
 from baton.bootstrap import Runtime, installed
-from infra.local.events import HttpRequest, answer_of, event_of
+from infra.local.events import HttpRequest, answer_of, authorizer_event, event_of
 from infra.local.routing import Match, Router
 from infra.local.vouching import EVERYONE
-from infra.manifest import FUNCTIONS
+from infra.manifest import AUTHORIZER, FUNCTIONS
 
 FOLDER = Path(__file__).parents[2] / "functions"
 ROUTER = Router(FUNCTIONS)
@@ -132,6 +132,14 @@ class Lambdas:
         match = ROUTER.match(method, request.raw_path)
         at, number = self.runtime.clock.now(), next(_numbers)
         return event_of(request, match, request_id=f"request-{number}", at=at, authorizer=authorizer), match
+
+    def vouched(self, token: str) -> dict[str, str]:
+        """What the authoriser says of who shows a token."""
+        request = HttpRequest("GET", "/", "", [("authorization", f"Bearer {token}")], b"", "127.0.0.1")
+        match = ROUTER.match("GET", "/v1/runs")
+        event = authorizer_event(request, match, request_id="id", at=self.runtime.clock.now())
+        said: dict[str, str] = self.module(AUTHORIZER).handler(event, Context())["context"]
+        return said
 
     def start(self, **body: Any) -> Any:
         """A new run, attached unless told otherwise."""

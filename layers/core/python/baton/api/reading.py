@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from baton.api import models, response, streaming
+from baton.api.identity import Caller
 from baton.api.request import JSON, Request
 from baton.api.response import Response
 from baton.domain.clock import Millis, millis
 from baton.domain.offset import NOW, START, Offset
-from baton.errors import BatonError, InvalidRequest
+from baton.errors import BatonError, InvalidRequest, TryAgain
 from baton.observability import logger
 from baton.services.streams import Chunk, Reading
 
@@ -118,8 +119,33 @@ def _events(runtime: Runtime, request: Request, query: models.StreamQuery, readi
     until = _until(runtime, request, wish)
     chunks = runtime.streams.follow(reading, until)
     first = next(chunks)  # also an offset inside a batch, where nothing begins, is refused by now
-    frames = _frames(runtime, chain((first,), chunks), query.cursor, whole=not request.streaming)
+    theirs = _while_it_counts(runtime, request.caller, chain((first,), chunks))
+    frames = _frames(runtime, theirs, query.cursor, whole=not request.streaming)
     return Response(status=200, headers={"Content-Type": EVENTS}, body=_unbroken(frames, request.id))
+
+
+def _while_it_counts(
+    runtime: Runtime, caller: Caller, chunks: Iterator[Chunk | None]
+) -> Iterator[Chunk | None]:
+    """The chunks until the caller's token is seen to be revoked or expired, which is looked at as often as a
+    silent stream speaks: their reader comes back and is told so. A store that can't say ends nothing."""
+    clock, pause = runtime.clock, millis(runtime.settings.sse_comment_seconds)
+    looked = clock.now()
+    for chunk in chunks:
+        now = clock.now()
+        if caller.token_id is not None and now - looked >= pause:
+            if not _counts(runtime, caller.token_id):
+                return
+            looked = now
+        yield chunk
+
+
+def _counts(runtime: Runtime, token_id: str) -> bool:
+    try:
+        return runtime.tokens.counts(token_id)
+    except TryAgain as error:
+        logger.warning("it could not be seen whether a token counts", reason=error.detail)
+        return True
 
 
 def _frames(
