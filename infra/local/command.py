@@ -9,11 +9,13 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from infra.local.door import is_loopback
+from infra.local.first_token import NotOurs, keep, look
 
 if TYPE_CHECKING:
     from infra.local.stack import Stack
@@ -40,24 +42,69 @@ def serve(
             metavar="NAME=VALUE", help="One of baton.config.Settings, also by environment: BATON_NAME."
         ),
     ] = None,
+    auth: Annotated[
+        bool, typer.Option("--auth", help="Let in only who shows a token. Without it: everyone, as admin.")
+    ] = False,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --auth: where the first admin token is kept, for its owner alone. Without it, it is "
+            "told once, on a terminal.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line for each request.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also what the functions log.")] = False,
 ) -> None:
     """Run Baton on this machine: every function behind a real HTTP server. Ctrl-C stops it."""
     if not is_loopback(host):
         raise typer.BadParameter("the local stack binds loopback only", param_hint="--host")
+    _check_handing_over(auth, token_file)
     speak(quiet=quiet, verbose=verbose)
-    host_until_stopped(host=host, port=port, endpoint_url=endpoint_url, given=pairs(setting or []))
+    host_until_stopped(
+        given=pairs(setting or []),
+        endpoint_url=endpoint_url,
+        token_file=token_file,
+        host=host,
+        port=port,
+        auth=auth,
+    )
 
 
-def host_until_stopped(*, given: Mapping[str, str], endpoint_url: str | None = None, **options: Any) -> None:
-    """Serve with the settings ``given`` and other `Options`, say where, and drain at Ctrl-C or SIGTERM."""
+def _check_handing_over(auth: bool, token_file: Path | None) -> None:
+    """A usage error where nobody could be handed the first token."""
+    if token_file is not None:
+        if not auth:
+            raise typer.BadParameter("without --auth there is no token", param_hint="--token-file")
+        try:
+            look(token_file)
+        except NotOurs as exc:
+            raise typer.BadParameter(str(exc), param_hint="--token-file") from exc
+    elif auth and not sys.stdout.isatty():
+        raise typer.BadParameter(
+            "the first admin token is told on a terminal alone, and this is none: say --token-file FILE",
+            param_hint="--auth",
+        )
+
+
+def host_until_stopped(
+    *,
+    given: Mapping[str, str],
+    endpoint_url: str | None = None,
+    token_file: Path | None = None,
+    **options: Any,
+) -> None:
+    """Serve with the settings ``given`` and other `Options`, say where, and drain at Ctrl-C or SIGTERM.
+
+    With ``auth`` the first admin token is kept in ``token_file``; without one stdout is a terminal.
+    """
     stop = _stop_signals()
     ready_line = sys.stdout
     # On Lambda what a function prints is its log; stdout is for whoever waits for the stack to be ready.
     with redirect_stdout(sys.stderr):
         stack = _started(endpoint_url, given, options)
         kept = f"at {endpoint_url}" if endpoint_url else "in this process's memory, gone when it ends"
+        _hand_over(stack, token_file, ready_line)
         typer.echo(f"baton: ready at {stack.url} - runs are kept {kept} - Ctrl-C stops", file=ready_line)
         stop.wait()
         typer.echo("baton: stopping", err=True)
@@ -65,6 +112,23 @@ def host_until_stopped(*, given: Mapping[str, str], endpoint_url: str | None = N
             typer.echo("baton: some requests did not end in time and were cut off", err=True)
             # Their threads would hold the interpreter's own exit back.
             os._exit(0)
+
+
+def _hand_over(stack: Stack, token_file: Path | None, terminal: TextIO) -> None:
+    """Have whoever started the stack know its first token, and nobody else: in no log, and once."""
+    if stack.admin_token is None:
+        return
+    first = "baton: whoever comes shows a token; the first, an admin's of every namespace, is"
+    if token_file is None:
+        typer.echo(f"{first} told this once:\n{stack.admin_token}", file=terminal)
+        return
+    try:
+        keep(token_file, stack.admin_token)
+    except (NotOurs, OSError) as exc:
+        typer.echo(f"baton: the first token can't be kept in {token_file}: {exc}", err=True)
+        stack.stop()
+        raise typer.Exit(1) from exc
+    typer.echo(f"{first} in {token_file}", err=True)
 
 
 def _started(endpoint_url: str | None, given: Mapping[str, str], options: Mapping[str, Any]) -> Stack:

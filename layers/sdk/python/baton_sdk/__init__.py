@@ -68,6 +68,7 @@ from baton_sdk.run import (
     Wait,
     Waiter,
 )
+from baton_sdk.tokens import Audited, NewToken, Token
 from baton_sdk.workflow import (
     Backoff,
     Batch,
@@ -109,6 +110,7 @@ __all__ = [
     "PATIENT",
     "START",
     "Appended",
+    "Audited",
     "Backoff",
     "BadAnswer",
     "Batch",
@@ -139,6 +141,7 @@ __all__ = [
     "Limits",
     "Link",
     "LogGap",
+    "NewToken",
     "NotAllowed",
     "NotFound",
     "Owing",
@@ -167,6 +170,7 @@ __all__ = [
     "Subscription",
     "Target",
     "TerminalError",
+    "Token",
     "TooManyRequests",
     "Trigger",
     "TryAgain",

@@ -13,6 +13,7 @@ from baton_sdk.handoff_calls import HandoffCalls
 from baton_sdk.log_calls import LogCalls
 from baton_sdk.retry import DEFAULT, PATIENT, RetryPolicy
 from baton_sdk.run_calls import RunCalls
+from baton_sdk.token_calls import AuditCalls, TokenCalls
 from baton_sdk.transport import Address, Transport
 from baton_sdk.worker_calls import WorkerCalls
 from baton_sdk.workflow_calls import WorkflowCalls
@@ -25,7 +26,7 @@ class Client(RunCalls, LogCalls, WorkflowCalls, HandoffCalls, WorkerCalls):
     ``url``, ``token`` and ``namespace`` come from ``BATON_URL``, ``BATON_TOKEN`` and ``BATON_NAMESPACE``
     where not given; without any, the stack on this laptop. ``retry`` bounds each call, ``patient`` what is
     to survive an outage: waiting, following and writing. Every method raises BatonError; see
-    ``baton_sdk.errors``.
+    ``baton_sdk.errors``. What admins may ask is at ``tokens`` and ``audit``.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class Client(RunCalls, LogCalls, WorkflowCalls, HandoffCalls, WorkerCalls):
         self.address = Address.resolve(url, token, namespace)
         self._patient = patient
         self._transport = Transport(self.address, timeout=timeout, retry=retry, transport=transport)
+        self.tokens = TokenCalls(self._transport)
+        self.audit = AuditCalls(self._transport)
 
     def __enter__(self) -> Self:
         return self

@@ -107,9 +107,10 @@ class NotAllowed(BatonError):
 
 
 class Unauthenticated(NotAllowed):
-    """No token, or one that is not valid."""
+    """No token, or one that does not count: unknown, expired or revoked. ``token_sent`` tells which."""
 
     slug = "unauthenticated"
+    token_sent: bool = False
 
 
 class Forbidden(NotAllowed):

@@ -54,7 +54,7 @@ BY_STATUS: dict[int, type[errors.BatonError]] = {
 _URN = "urn:baton:"
 
 
-def error_from(response: httpx.Response) -> errors.BatonError:
+def error_from(response: httpx.Response, *, token_sent: bool = False) -> errors.BatonError:
     """The error an answer of 4xx or 5xx stands for. The response's body must have been read."""
     problem = _problem(response)
     kind = _kind(response, str(problem.get("type", "")))
@@ -69,6 +69,8 @@ def error_from(response: httpx.Response) -> errors.BatonError:
     )
     if isinstance(error, errors.TryAgain):
         error.retry_after = retry_after(response.headers.get("retry-after"))
+    if isinstance(error, errors.Unauthenticated):
+        error.token_sent = token_sent
     return error
 
 

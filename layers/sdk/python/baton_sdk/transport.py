@@ -44,7 +44,7 @@ class Address:
     defaults."""
 
     url: str
-    token: str | None
+    token: str | None = field(repr=False)
     namespace: str | None
 
     @classmethod
@@ -57,7 +57,7 @@ class Address:
             raise InvalidRequest(f"{where!r} is not the URL of a service: write it like {DEFAULT_URL}")
         return cls(
             url=where.rstrip("/"),
-            token=token or os.environ.get("BATON_TOKEN") or None,
+            token=_sayable((token or os.environ.get("BATON_TOKEN") or "").strip()),
             namespace=namespace or os.environ.get("BATON_NAMESPACE") or None,
         )
 
@@ -94,9 +94,7 @@ class Transport:
                 transport=transport,
             )
         except UnicodeEncodeError as exc:
-            raise InvalidRequest(
-                "the token and the namespace go into HTTP headers: plain ASCII only"
-            ) from exc
+            raise InvalidRequest("the namespace goes into an HTTP header: plain ASCII only") from exc
 
     def close(self) -> None:
         """Close every connection."""
@@ -143,7 +141,7 @@ class Transport:
             if response.is_error:
                 with reading(self.address.url):
                     response.read()
-                raise error_from(response)
+                raise error_from(response, token_sent=self.address.token is not None)
             if not (response.is_success or response.status_code == httpx.codes.NOT_MODIFIED):
                 raise BadAnswer(
                     f"the service at {self.address.url} answered {response.status_code}: is the URL right?",
@@ -170,6 +168,13 @@ def worth_repeating(error: BaseException, *, repeatable: bool) -> bool:
     if isinstance(error, Unreachable):
         return repeatable or not error.maybe_sent
     return repeatable and isinstance(error, TryAgain)
+
+
+def _sayable(token: str) -> str | None:
+    # Refused here, where what is wrong is said without it: of what fits no header httpx shows all.
+    if not (token.isascii() and token.isprintable()):
+        raise InvalidRequest("the token goes into an HTTP header: plain ASCII on one line only")
+    return token or None
 
 
 def _parsed(url: str) -> httpx.URL | None:

@@ -14,7 +14,11 @@ from baton.errors import Forbidden, InvalidRequest, Unauthenticated
 
 DEFAULT_NAMESPACE = "default"
 NAMESPACE_HEADER = "baton-namespace"
+MAX_PRINCIPAL = 64
+"""How much of what IAM calls somebody is kept, at most: rows and logs hold it."""
+TOKEN_HEADER = "authorization"
 NO_TOKEN = "this needs a token: send it as 'Authorization: Bearer ...'"
+NOT_GOOD = "the token that was sent is unknown here, or has expired, or was revoked"
 
 
 class Caller(NamedTuple):
@@ -78,10 +82,11 @@ def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Calle
     these IAM decides who may come, per method and path.
     """
     said = _said(event["requestContext"].get("authorizer") or {}, settings)
+    headers: Mapping[str, str] = event.get("headers") or {}
     allowed, role = said.get("namespace"), Role.named(said.get("role"))
     if not allowed or role is None or now >= int(said.get("expires_at") or now + 1):
-        raise Unauthenticated(NO_TOKEN)
-    named = (event.get("headers") or {}).get(NAMESPACE_HEADER)
+        raise Unauthenticated(NOT_GOOD if TOKEN_HEADER in headers else NO_TOKEN)
+    named = headers.get(NAMESPACE_HEADER)
     if named is not None and not names.matches(names.NAMESPACE, named):
         raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
     everywhere = allowed == EVERY_NAMESPACE
@@ -104,6 +109,6 @@ def _said(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any
         return authorizer["lambda"] or {}
     iam = authorizer.get("iam") or {}
     if iam.get("userArn"):
-        principal = iam.get("userId") or iam["userArn"]
+        principal = (iam.get("userId") or iam["userArn"])[:MAX_PRINCIPAL]
         return {"namespace": settings.iam_namespace, "role": settings.iam_role, "principal": principal}
     return {}

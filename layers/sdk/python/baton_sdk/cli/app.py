@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from baton_sdk.cli.append import append
+from baton_sdk.cli.audit import audit
 from baton_sdk.cli.demo import demo
 from baton_sdk.cli.dev import dev
 from baton_sdk.cli.doctor import doctor
@@ -21,6 +22,7 @@ from baton_sdk.cli.runs import runs
 from baton_sdk.cli.session import INTERRUPTED, Json, Namespace, Token, Url, command, take_globals
 from baton_sdk.cli.start import start
 from baton_sdk.cli.tail import tail
+from baton_sdk.cli.tokens import tokens
 from baton_sdk.cli.worker import worker
 from baton_sdk.cli.workers import workers
 from baton_sdk.cli.workflows import workflows
@@ -77,6 +79,8 @@ app.command("graph", short_help="Show who starts whom.")(command(graph))
 app.command("publish", short_help="Publish an event of your own.")(command(publish))
 app.command("worker", short_help="Claim and perform runs with a module's functions.")(command(worker))
 app.command("workers", short_help="List the live workers.")(command(workers))
+app.add_typer(tokens, short_help="Make, list and revoke tokens: who may, and what.")
+app.command("audit", short_help="List who did what.")(command(audit))
 app.command("doctor", short_help="Check the way to the service.")(command(doctor))
 
 

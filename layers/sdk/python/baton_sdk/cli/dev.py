@@ -23,23 +23,34 @@ def dev(
         int,
         typer.Option("--port", "-p", metavar="PORT", min=0, max=65535, help="Where to listen, on loopback."),
     ] = DEFAULT_PORT,
+    auth: Annotated[
+        bool,
+        typer.Option("--auth", help="Let in only who shows a token; the first is told on this terminal."),
+    ] = False,
+    token_file: Annotated[
+        str | None,
+        typer.Option("--token-file", metavar="FILE", help="With --auth: keep the first token there instead."),
+    ] = None,
     more: Annotated[
         list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="For the stack itself.")
     ] = None,
 ) -> None:
     """Start the local stack: every function behind a real HTTP server, on an in-process DynamoDB.
 
-    Ctrl-C drains it. What it keeps is gone when it ends.
+    Ctrl-C drains it. What it keeps is gone when it ends. Everyone on this machine may do everything, unless
+    you say --auth.
 
     \b
     Examples:
       baton dev
-      baton dev --port 8080 -- --auth
+      baton dev --auth --token-file admin.token
+      baton dev --port 8080 -- --setting authorizer_seconds=0 --quiet
     """
     root = checkout()
     sys.stdout.flush()
     # In our place, not under us: Ctrl-C, a supervisor's signals and the exit code are the stack's own.
-    os.execve(sys.executable, stack_command(port, more or ()), stack_environment(root))  # noqa: S606
+    given = [*(["--auth"] if auth else []), *([] if token_file is None else ["--token-file", token_file])]
+    os.execve(sys.executable, stack_command(port, [*given, *(more or ())]), stack_environment(root))  # noqa: S606
 
 
 def stack_command(port: int, more: Sequence[str] = (), *, module: str = MODULE) -> list[str]:

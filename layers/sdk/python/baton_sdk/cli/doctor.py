@@ -12,11 +12,13 @@ import typer
 from rich.text import Text
 
 from baton_sdk.cli.deployment import Deployment, Profile, Region, Stack, examine_deployed
+from baton_sdk.cli.output import remedy
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, NotAllowed
+from baton_sdk.errors import BatonError, Forbidden, NotAllowed
 from baton_sdk.handoff import Owing
 from baton_sdk.retry import RetryPolicy
+from baton_sdk.tokens import EVERY_NAMESPACE, id_of, namespace_of
 
 SKEW_SECONDS = 5.0
 OVERDUE_SECONDS = 180.0
@@ -87,13 +89,16 @@ def doctor(
 
 
 def examine(client: Client, *, write: bool, clock: Callable[[], float] = time.time) -> Iterator[Verdict]:
-    """Check after check; those that need a reachable service only follow when it is."""
+    """Check after check; those that need a reachable service, and a caller it knows, follow when there is."""
     reachable = _try("reachable", lambda: _health(client))
     yield reachable
     if not reachable.ok:
         return
     yield _clocks(client, clock)
-    yield _try("authorisation", lambda: _authorised(client))
+    authorised = _try("authorisation", lambda: _authorised(client))
+    yield authorised
+    if not authorised.ok:
+        return
     yield _try("contract", lambda: _contract(client))
     yield _owed(client)
     if write:
@@ -104,7 +109,7 @@ def _try(check: str, look: Callable[[], str]) -> Verdict:
     try:
         return Verdict(check, True, look())
     except NotAllowed as error:
-        return Verdict(check, False, f"{error} (--token or BATON_TOKEN; --namespace or BATON_NAMESPACE)")
+        return Verdict(check, False, f"{error}; {remedy(error)}")
     except BatonError as error:
         return Verdict(check, False, str(error))
 
@@ -130,9 +135,27 @@ def _clocks(client: Client, clock: Callable[[], float]) -> Verdict:
 
 def _authorised(client: Client) -> str:
     next(client.list(page_size=1), None)
-    who = "with a token" if client.address.token else "without a token"
-    namespace = client.address.namespace or ("the token's" if client.address.token else "default")
-    return f"may read namespace {namespace} {who}"
+    address = client.address
+    if address.token is None:
+        return f"may read namespace {address.namespace or 'default'} without a token"
+    token_id, role = id_of(address.token), _role(client)
+    its_own = "the token's" if token_id is None else namespace_of(token_id)
+    namespace = address.namespace or ("default" if its_own == EVERY_NAMESPACE else its_own)
+    every = ", good in every namespace" if its_own == EVERY_NAMESPACE else ""
+    whose = "" if role is None else f", role {role}"
+    return f"may read namespace {namespace} with token {token_id or 'of another kind'}{whose}{every}"
+
+
+def _role(client: Client) -> str | None:
+    """The token's role, as far as the service tells: what an admin alone may do it refuses with it."""
+    try:
+        next(client.tokens.list(page_size=1), None)
+    except Forbidden as refusal:
+        _, said, role = refusal.detail.rpartition("this token has ")
+        return role if said else None
+    except BatonError:
+        return None
+    return "admin"
 
 
 def _contract(client: Client) -> str:

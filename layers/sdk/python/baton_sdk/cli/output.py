@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from baton_sdk.errors import BatonError, InvalidRequest, NotAllowed, Unreachable
+from baton_sdk.errors import BatonError, InvalidRequest, NotAllowed, Unauthenticated, Unreachable
 
 STATE_COLOURS = {
     "pending": "yellow",
@@ -139,6 +139,16 @@ def hints(error: BatonError) -> Iterator[str]:
     if isinstance(error, Unreachable):
         yield "is it running? `baton dev` starts one on this machine; --url or BATON_URL names another"
     if isinstance(error, NotAllowed):
-        yield "--token or BATON_TOKEN names the token, --namespace or BATON_NAMESPACE the tenant"
+        yield remedy(error)
     if error.request_id and not isinstance(error, InvalidRequest):
         yield f"request id {error.request_id}"
+
+
+def remedy(error: NotAllowed) -> str:
+    """What helps where another token is needed."""
+    made = "an admin makes one: `baton token create --help`"
+    if not isinstance(error, Unauthenticated):
+        return (
+            f"--token or BATON_TOKEN brings another token, --namespace or BATON_NAMESPACE the tenant; {made}"
+        )
+    return f"--token or BATON_TOKEN brings {'another' if error.token_sent else 'one, none was sent'}; {made}"

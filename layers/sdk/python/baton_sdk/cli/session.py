@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +31,7 @@ class GlobalOptions:
     """Where the service is, who asks, and for whom the output is."""
 
     url: str | None = None
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     namespace: str | None = None
     json: bool = False
 

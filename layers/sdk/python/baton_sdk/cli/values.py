@@ -13,7 +13,7 @@ import typer
 
 PAYLOAD_HELP = "JSON, @FILE, or - for stdin."
 
-_AGO = re.compile(r"(\d+)([smhd])")
+_LAPSE = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _CONTEXT = 40
 
@@ -41,16 +41,38 @@ def moment(given: str | None, option: str) -> str | None:
     """An RFC 3339 time; ``90s``, ``30m``, ``2h`` and ``7d`` mean that long ago."""
     if given is None:
         return None
-    ago = _AGO.fullmatch(given)
-    if ago is not None:
-        then = datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        return _rfc3339(then)
+    if _LAPSE.fullmatch(given):
+        return _from_now(given, option, -1)
+    return _time(given, option, "is neither a time (2026-01-31T12:00:00Z) nor an age (30m, 2h, 7d)")
+
+
+def until(lapse: str | None, time: str | None, options: tuple[str, str]) -> str | None:
+    """When something ends: a ``lapse`` from now (``30m``, ``2h``, ``7d``), or at an RFC 3339 ``time``; one of
+    the two ``options`` at most."""
+    if lapse is not None and time is not None:
+        raise typer.BadParameter(f"{' and '.join(options)}: one of them says it", param_hint=options[0])
+    if lapse is not None:
+        return _from_now(lapse, options[0])
+    return None if time is None else _time(time, options[1], "is not a time (2026-01-31T12:00:00Z)")
+
+
+def _from_now(given: str, option: str, sign: int = 1) -> str:
+    found = _LAPSE.fullmatch(given)
     try:
-        parsed = datetime.fromisoformat(given)
-    except ValueError as exc:
-        problem = f"{given!r} is neither a time (2026-01-31T12:00:00Z) nor an age (30m, 2h, 7d)"
+        if found is None:
+            raise ValueError(given)
+        lapse = timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return _rfc3339(datetime.now(UTC) + sign * lapse)
+    except (ValueError, OverflowError) as exc:
+        problem = f"{given!r} is not a while that can be counted (30m, 2h, 7d)"
         raise typer.BadParameter(problem, param_hint=option) from exc
-    return _rfc3339(parsed.astimezone(UTC))
+
+
+def _time(given: str, option: str, problem: str) -> str:
+    try:
+        return _rfc3339(datetime.fromisoformat(given).astimezone(UTC))
+    except (ValueError, OverflowError) as exc:
+        raise typer.BadParameter(f"{given!r} {problem}", param_hint=option) from exc
 
 
 def _rfc3339(value: datetime) -> str:
