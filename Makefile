@@ -29,7 +29,7 @@ help: ## this list
 
 ##@ Use
 
-.PHONY: demo dev doctor model bench
+.PHONY: demo dev doctor admin-token model bench
 demo: $(VENV)/.stamp-demo ## watch a real job run through Baton on this machine, start to end
 	$(BIN)/baton demo $(ARGS)
 
@@ -38,6 +38,9 @@ dev: $(VENV)/.stamp-demo ## serve Baton on this machine (port 4437) until Ctrl-C
 
 doctor: $(VENV)/.stamp-demo ## examine a deployed stack (ARGS="--stack baton-prod-service --region eu-central-1")
 	$(BIN)/baton doctor --aws $(ARGS)
+
+admin-token: $(VENV)/.stamp-demo ## make a stack's first token (ARGS="--stack baton-prod-service --region eu-central-1")
+	@$(BIN)/python -m infra.aws.admin_token $(ARGS)
 
 model: $(VENV)/.stamp-demo ## show where a deployment breaks first (ARGS="--set due_shards=64")
 	$(BIN)/python -m infra.model $(ARGS)

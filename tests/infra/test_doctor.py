@@ -13,6 +13,10 @@ import pytest
 from botocore.stub import Stubber
 from typer.testing import CliRunner
 
+from baton.bootstrap import build
+from baton.config import Settings
+from baton.domain.roles import Role
+from baton.domain.tokens import Wish
 from baton.store.rows import due_shard
 from infra.aws.doctor import command
 from infra.aws.doctor.examine import RIGHTS, examine
@@ -62,8 +66,9 @@ class Account:
         self.clock = ManualClock()
         self.status, self.sources = "UPDATE_COMPLETE", {UUID: "Enabled"}
         self.stats, self.denied, self.ahead = {"owed": 0}, set(), 0.0
+        self.to_strangers = 401
         self.asked: list[httpx.Request] = []
-        self.result = "OK"
+        self.result, self.authorizers = "OK", []
         self._lambdas_made = 0
         self._aws, self.parked = aws, aws.queue()
         self.sqs, self.dynamodb = aws.made["sqs"], aws.made["dynamodb"]
@@ -94,6 +99,14 @@ class Account:
         due = {"dk": {"S": due_shard(run_id, SHARDS)}, "du": {"N": str(at)}}
         self.dynamodb.put_item(TableName=NAMES["runs"], Item=keys | due)
 
+    def ask_for_tokens(self):
+        """Have callers known by tokens; the one of an admin of every namespace, which there is."""
+        self.authorizers = ["a1b2c3"]
+        names = {f"{table}_table": name for table, name in NAMES.items()}
+        runtime = build(Settings(**names, region=REGION), self.clock)
+        self.tokens = runtime.tokens
+        return self.tokens.create(Wish(namespace="*", role=Role.ADMIN), by=None)
+
     def get_credentials(self):
         return self._aws.credentials
 
@@ -123,6 +136,7 @@ class Account:
         there = [
             ("AWS::Lambda::Function", "sweep"),
             *(("AWS::Lambda::EventSourceMapping", uuid) for uuid in self.sources),
+            *(("AWS::ApiGatewayV2::Authorizer", each) for each in self.authorizers),
             ("AWS::CloudWatch::Alarm", "publish-errors"),
             ("AWS::CloudWatch::Alarm", "owed"),
             ("AWS::Scheduler::Schedule", "baton-test-sweep"),
@@ -150,16 +164,18 @@ class Account:
         self.asked.append(request)
         date = email.utils.formatdate(self.clock.now() / 1000 + self.ahead, usegmt=True)
         body = {"status": "ok"} if request.url.path == "/v1/health" else self.stats
-        return httpx.Response(200, json=body, headers={"date": date})
+        shown = request.headers.get("authorization", "")
+        status = self.to_strangers if shown == "Bearer nobody" else 200
+        return httpx.Response(status, json=body, headers={"date": date})
 
-    def findings(self):
+    def findings(self, token=None):
         self._lambdas_made = 0
         with httpx.Client(transport=httpx.MockTransport(self.answer)) as http:
-            return list(examine(self, http, self.clock, stack=STACK, namespace="default"))
+            return list(examine(self, http, self.clock, stack=STACK, namespace="default", token=token))
 
-    def wrong(self):
+    def wrong(self, token=None):
         """Check -> (found, what to do), of what is not well."""
-        return {each.check: (each.found, each.do) for each in self.findings() if not each.ok}
+        return {each.check: (each.found, each.do) for each in self.findings(token) if not each.ok}
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +205,49 @@ def test_the_service_is_asked_by_a_signed_request_for_what_it_owes(account):
     assert stats.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=")
     assert "/execute-api/aws4_request" in stats.headers["authorization"]
     assert stats.headers["baton-namespace"] == "default"
+
+
+def test_where_callers_are_known_by_tokens_those_are_looked_at_and_one_is_shown(account):
+    made = account.ask_for_tokens()
+    found = {each.check: each for each in account.findings(made.text)}
+    assert all(each.ok for each in found.values()), found
+    assert found["admins"].found == "1 of every namespace"
+    assert list(found)[3:6] == ["authoriser", "owed, default", "due"]
+    _, stranger, stats = account.asked
+    assert stranger.headers["authorization"] == "Bearer nobody"
+    assert stats.headers["authorization"] == f"Bearer {made.text}"
+    assert stats.headers["baton-namespace"] == "default"
+
+
+def test_without_a_token_what_is_owed_is_not_asked_and_nothing_is_wrong_with_that(account):
+    account.ask_for_tokens()
+    found = {each.check: each for each in account.findings()}
+    assert all(each.ok for each in found.values()), found
+    assert "BATON_TOKEN" in found["owed"].found
+
+
+def test_a_token_that_counts_no_more_is_told_from_a_right_that_is_missing(account):
+    account.ask_for_tokens()
+    found, do = account.wrong("nobody")["owed, default"]
+    assert "401" in found and "BATON_TOKEN" in do
+
+
+@pytest.mark.parametrize(("status", "said"), [(500, "nobody gets in"), (200, "let in")])
+def test_an_authoriser_that_fails_or_lets_strangers_in_is_wrong(account, status, said):
+    account.ask_for_tokens()
+    account.to_strangers = status
+    assert said in " ".join(account.wrong()["authoriser"])
+
+
+def test_that_nobody_may_make_tokens_everywhere_is_wrong_and_says_how_to_make_the_first(account):
+    admin = account.ask_for_tokens()
+    account.tokens.revoke(admin.token.id, within={"*"}, by=None)
+    soon = account.clock.now() + 1000
+    account.tokens.create(Wish(namespace="*", role=Role.ADMIN, expires_at=soon), by=None)
+    account.tokens.create(Wish(namespace="*", role=Role.OPERATOR), by=None)
+    account.tokens.create(Wish(namespace="default", role=Role.ADMIN), by=None)
+    account.clock.advance(1.0)
+    assert "make admin-token" in account.wrong()["admins"][1]
 
 
 def test_what_is_due_for_longer_than_two_sweeps_is_wrong_in_whichever_shard_it_stands(account):

@@ -31,6 +31,10 @@ def doctor(
     namespace: Annotated[
         str, typer.Option(envvar="BATON_NAMESPACE", help="Whose endings to look after.")
     ] = "default",
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="BATON_TOKEN", help="A viewer's or more, where callers are known by tokens."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Examine a deployed stack. Exit 1 when something is wrong, with what to do about it."""
@@ -44,7 +48,9 @@ def doctor(
             raise typer.Exit(1)
         with httpx.Client() as http:
             findings = []
-            for finding in examine(session, http, SystemClock(), stack=stack, namespace=namespace):
+            for finding in examine(
+                session, http, SystemClock(), stack=stack, namespace=namespace, token=token
+            ):
                 findings.append(finding)
                 if not as_json:
                     show(Console(highlight=False, soft_wrap=True), finding)

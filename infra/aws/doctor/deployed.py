@@ -13,6 +13,7 @@ FUNCTION = "AWS::Lambda::Function"
 MAPPING = "AWS::Lambda::EventSourceMapping"
 ALARM = "AWS::CloudWatch::Alarm"
 SCHEDULE = "AWS::Scheduler::Schedule"
+AUTHORIZER = "AWS::ApiGatewayV2::Authorizer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,11 @@ class Deployed:
     status: str
     outputs: Mapping[str, str]
     resources: Mapping[str, Sequence[str]]
+
+    @property
+    def asks_for_tokens(self) -> bool:
+        """Whether callers are known by tokens, else by IAM."""
+        return AUTHORIZER in self.resources
 
     def of(self, kind: str) -> Sequence[str]:
         """The physical ids of its resources of one type."""

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from baton.domain.clock import Clock
 from infra.aws.doctor import backlog, service, switches
+from infra.aws.doctor.admins import admins
 from infra.aws.doctor.deployed import ALARM, MAPPING, SCHEDULE, Deployed, deployed, settings_of
 from infra.aws.doctor.finding import Finding, unwell, well
 from infra.outputs import API_URL, PARKED_QUEUE_URL
@@ -29,9 +30,10 @@ class Session(Protocol):
 
 
 def examine(
-    session: Session, http: httpx.Client, clock: Clock, *, stack: str, namespace: str
+    session: Session, http: httpx.Client, clock: Clock, *, stack: str, namespace: str, token: str | None
 ) -> Iterator[Finding]:
-    """All checks of the stack of that name; what it owes is asked for one namespace."""
+    """All checks of the stack of that name; what it owes is asked for one namespace, by who holds ``token``
+    where callers are known by tokens."""
     try:
         found = deployed(session.client("cloudformation"), stack)
     except (BotoCoreError, ClientError) as trouble:
@@ -42,8 +44,8 @@ def examine(
         )
         return
     yield _standing(found)
-    yield from _service(session, http, clock, found, namespace)
-    yield from _looked("due", lambda: [_due(session, clock, found)])
+    yield from _service(session, http, clock, found, namespace, token)
+    yield from _looked("due", lambda: _kept(session, clock, found))
     yield from _looked("parked", lambda: [_parked(session, found)])
     yield from _looked("alarms", lambda: switches.alarms(session.client("cloudwatch"), found.of(ALARM)))
     yield from _looked("sources", lambda: switches.mappings(session.client("lambda"), found.of(MAPPING)))
@@ -63,23 +65,36 @@ def _standing(stack: Deployed) -> Finding:
 
 
 def _service(
-    session: Session, http: httpx.Client, clock: Clock, stack: Deployed, namespace: str
+    session: Session, http: httpx.Client, clock: Clock, stack: Deployed, namespace: str, token: str | None
 ) -> Iterator[Finding]:
     url = stack.outputs.get(API_URL, "").rstrip("/")
     if not url:
         yield _lacks(stack, API_URL)
         return
     yield from service.health(http, url, clock)
-    signer = SigV4Auth(session.get_credentials(), "execute-api", session.region_name)
-    yield from _looked("owed", lambda: [service.owed(http, url, namespace, signer)])
+    if not stack.asks_for_tokens:
+        caller: service.Caller = service.Signer(
+            SigV4Auth(session.get_credentials(), "execute-api", session.region_name)
+        )
+    else:
+        yield service.strangers(http, url)
+        if token is None:
+            yield well("owed", "not asked: BATON_TOKEN holds no token; a viewer's is enough")
+            return
+        caller = service.Bearer(token)
+    yield from _looked("owed", lambda: [service.owed(http, url, namespace, caller)])
 
 
-def _due(session: Session, clock: Clock, stack: Deployed) -> Finding:
+def _kept(session: Session, clock: Clock, stack: Deployed) -> Iterator[Finding]:
     try:
         settings = settings_of(session.client("lambda"), stack)
     except LookupError as trouble:
-        return unwell("due", str(trouble), "deploy the stack again")
-    return backlog.due(session.client("dynamodb"), settings, clock.now())
+        yield unwell("due", str(trouble), "deploy the stack again")
+        return
+    dynamodb, now = session.client("dynamodb"), clock.now()
+    yield backlog.due(dynamodb, settings, now)
+    if stack.asks_for_tokens:
+        yield from _looked("admins", lambda: [admins(dynamodb, settings.catalog_table, now)])
 
 
 def _parked(session: Session, stack: Deployed) -> Finding:

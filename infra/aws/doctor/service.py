@@ -1,10 +1,10 @@
-"""What the service answers from here: that it is well, what time it has, and what it owes."""
+"""What the service answers from here: that it is well, what time it has, whom it lets in, what it owes."""
 
 from __future__ import annotations
 
 import email.utils
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 import httpx
 from botocore.auth import SigV4Auth
@@ -18,6 +18,45 @@ OVERDUE_SECONDS = 180.0
 """By then the sweep has been at it twice."""
 SECONDS = 10.0
 """How long an answer may take: a cold start is well within it."""
+
+NOBODYS = "Bearer nobody"
+
+
+class Caller(Protocol):
+    """Whom the service is to take us for; ``remedy``: what to do where it does not."""
+
+    @property
+    def remedy(self) -> str: ...
+
+    def headers(self, url: str, headers: Mapping[str, str]) -> dict[str, str]:
+        """Those of a GET, and what shows who asks."""
+        ...
+
+
+class Signer:
+    """An identity of IAM's."""
+
+    remedy = "your identity needs execute-api:Invoke on this API"
+
+    def __init__(self, signs: SigV4Auth) -> None:
+        self._signs = signs
+
+    def headers(self, url: str, headers: Mapping[str, str]) -> dict[str, str]:
+        request = AWSRequest("GET", url, headers=dict(headers))
+        self._signs.add_auth(request)
+        return dict(request.headers.items())
+
+
+class Bearer:
+    """Who holds a token."""
+
+    remedy = "BATON_TOKEN is to hold a token of that namespace that is neither revoked nor expired"
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def headers(self, url: str, headers: Mapping[str, str]) -> dict[str, str]:
+        return {**headers, "Authorization": f"Bearer {self._token}"}
 
 
 def health(http: httpx.Client, url: str, clock: Clock) -> Iterator[Finding]:
@@ -44,20 +83,40 @@ def health(http: httpx.Client, url: str, clock: Clock) -> Iterator[Finding]:
     yield _clock(answer.headers.get("date"), now)
 
 
-def owed(http: httpx.Client, url: str, namespace: str, signer: SigV4Auth) -> Finding:
-    """What endings of a namespace are owed to others, by the service's own statistics."""
-    request = AWSRequest("GET", f"{url}/v1/stats", headers={"Baton-Namespace": namespace})
-    signer.add_auth(request)
-    check = f"owed, {namespace}"
+def strangers(http: httpx.Client, url: str) -> Finding:
+    """Whether a token of nobody's is asked about, and refused."""
     try:
-        answer = http.get(f"{url}/v1/stats", headers=dict(request.headers.items()), timeout=SECONDS)
+        answer = http.get(f"{url}/v1/stats", headers={"Authorization": NOBODYS}, timeout=SECONDS)
+    except httpx.HTTPError as trouble:
+        return unwell("authoriser", str(trouble), "see `reachable`")
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        return well("authoriser", "a token of nobody's is refused")
+    if answer.is_success:
+        return unwell(
+            "authoriser",
+            f"a token of nobody's is let in: {answer.status_code}",
+            "take the API's routes away until it is known why; deploying the stack again brings them back",
+        )
+    return unwell(
+        "authoriser",
+        f"to a token of nobody's the API answers {answer.status_code}",
+        "nobody gets in: read the log of the function authorize, and look at its alarms",
+    )
+
+
+def owed(http: httpx.Client, url: str, namespace: str, caller: Caller) -> Finding:
+    """What endings of a namespace are owed to others, by the service's own statistics."""
+    check, stats = f"owed, {namespace}", f"{url}/v1/stats"
+    try:
+        headers = caller.headers(stats, {"Baton-Namespace": namespace})
+        answer = http.get(stats, headers=headers, timeout=SECONDS)
     except httpx.HTTPError as trouble:
         return unwell(check, str(trouble), "see `reachable`")
     if answer.status_code != httpx.codes.OK:
         return unwell(
             check,
             f"GET /v1/stats answers {answer.status_code}",
-            "your identity needs execute-api:Invoke on this API"
+            caller.remedy
             if answer.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
             else "read the log of the function meta",
         )

@@ -14,7 +14,7 @@ from baton.store.audit import AuditStore
 from baton.store.dynamo import Dynamo, Raw, Table
 from baton.store.schema import CATALOG
 
-_TOKEN = "bearer#"
+PREFIX = "bearer#"
 """Sorts before all that is read with the workflows."""
 EXPIRED_FOR_SECONDS = 7 * 24 * 3600
 """How long an expired token is still listed, at least."""
@@ -50,8 +50,8 @@ class TokenStore:
 
     def get(self, namespace: str, token_id: str) -> Token | None:
         """The token, consistently: one that was revoked is gone at once."""
-        raw = self._table.get(namespace, _TOKEN + token_id, consistent=True)
-        return None if raw is None else _token(raw)
+        raw = self._table.get(namespace, PREFIX + token_id, consistent=True)
+        return None if raw is None else token_of(raw)
 
     def create(self, token: Token, audited: Audited | None) -> bool:
         """Keep a new token; False when its id is another's.
@@ -61,7 +61,7 @@ class TokenStore:
         expires = token.expires_at
         row = TokenRow(
             k=token.namespace,
-            s=_TOKEN + token.id,
+            s=PREFIX + token.id,
             rev=token.rev,
             role=token.role.name,
             secret_digest=token.secret_digest,
@@ -80,7 +80,7 @@ class TokenStore:
     def delete(self, token: Token, audited: Audited | None) -> bool:
         """Revoke a token as it was read; also when it is gone by now, by this very write or another (I9).
         False when another stands under its id."""
-        gone = self._table.delete(token.namespace, _TOKEN + token.id, TokenRow.rev == token.rev)
+        gone = self._table.delete(token.namespace, PREFIX + token.id, TokenRow.rev == token.rev)
         also = () if audited is None else (self._audit.put(audited),)
         clash = self._dynamo.write(gone, *also)
         return clash is None or clash.existing[0] is None
@@ -90,7 +90,7 @@ class TokenStore:
         self._dynamo.write(
             self._table.update(
                 token.namespace,
-                _TOKEN + token.id,
+                PREFIX + token.id,
                 [TokenRow.used_at.set(now)],
                 TokenRow.rev == token.rev,
             )
@@ -98,17 +98,18 @@ class TokenStore:
 
     def page(self, namespace: str, *, after: str | None, limit: int) -> tuple[list[Token], bool]:
         """Up to ``limit`` tokens after an id, and whether there may be more. Consistent."""
-        start = None if after is None else {"k": {"S": namespace}, "s": {"S": _TOKEN + after}}
+        start = None if after is None else {"k": {"S": namespace}, "s": {"S": PREFIX + after}}
         page = self._table.query(
-            namespace, TokenRow.s.startswith(_TOKEN), consistent=True, start=start, limit=limit
+            namespace, TokenRow.s.startswith(PREFIX), consistent=True, start=start, limit=limit
         )
-        return [_token(raw) for raw in page.items], page.more is not None
+        return [token_of(raw) for raw in page.items], page.more is not None
 
 
-def _token(raw: Raw) -> Token:
+def token_of(raw: Raw) -> Token:
+    """The token that an item is."""
     return Token(
         namespace=raw["k"]["S"],
-        id=raw["s"]["S"].removeprefix(_TOKEN),
+        id=raw["s"]["S"].removeprefix(PREFIX),
         role=Role[raw["o"]["S"]],
         secret_digest=raw["g"]["S"],
         created_at=int(raw["t"]["N"]),
