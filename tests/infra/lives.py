@@ -22,6 +22,7 @@ PUSHED_TO = "pushed-to"
 
 def live(house):
     """All of them."""
+    known(house)
     alone(house)
     handed_off(house)
     awaited(house)
@@ -34,12 +35,22 @@ def live(house):
     over(house)
 
 
+def known(house):
+    """A token made, shown, listed and revoked; and what is kept of that."""
+    made = house.ask("POST", "/v1/tokens", {"role": "viewer"})
+    assert house.show(made["secret"])["token_id"] == made["token"]["id"]
+    house.ask("GET", "/v1/tokens")
+    house.ask("DELETE", f"/v1/tokens/{made['token']['id']}")
+    assert house.show(made["secret"]) == {}
+    house.ask("GET", "/v1/audit")
+
+
 def alone(house):
     """Runs started, repeated, spoken to, read, listed, cancelled, resumed, settled, deleted and purged."""
     house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a", "input": LARGE}, idempotency_key="k")
     house.ask("POST", "/v1/runs", {"workflow": "w", "run_id": "a", "input": LARGE}, idempotency_key="k")
     house.ask("POST", "/v1/runs/a/stream", [{"type": "stdout"}])
-    for query in ("", "?offset=-1&live=sse", "?offset=now&live=long-poll"):
+    for query in ("", "?offset=-1&live=sse", "?offset=now&live=sse", "?offset=now&live=long-poll"):
         house.ask("GET", f"/v1/runs/a/stream{query}")
     house.ask("HEAD", "/v1/runs/a/stream")
     house.ask("GET", "/v1/runs/a")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from baton.api.contract import DEFAULT_FUNCTION, OPERATIONS
-from infra.manifest import FUNCTIONS, TABLES, function
+from infra.manifest import AUTHORIZER, FUNCTIONS, TABLES, function
 from tests.infra.rights import used_rights
 
 FOLDER = Path(__file__).parents[2] / "functions"
@@ -32,7 +32,7 @@ def test_one_function_answers_what_no_route_matches():
 
 def test_each_function_is_called_by_something():
     called = [each for each in FUNCTIONS if each.routes or each.schedule or each.default or each.streams_from]
-    assert called == list(FUNCTIONS)
+    assert [function(AUTHORIZER), *called] == list(FUNCTIONS)
 
 
 def test_what_streams_is_what_the_contract_says_streams():
