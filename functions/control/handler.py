@@ -25,7 +25,9 @@ def resume(request: Request) -> Response:
     wish, key = commands.resume(request), commands.key_digest(request)
     if wish.force:
         request.caller.demand(Role.OPERATOR, "force")
-    done = runtime.control.resume(request.namespace, request.run_id, force=bool(wish.force), key=key)
+    done = runtime.control.resume(
+        request.namespace, request.run_id, force=bool(wish.force), key=key, by=request.caller.by
+    )
     return response.json(200, answers.Resumed(render.run(done.detail), done.resumed))
 
 

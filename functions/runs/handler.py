@@ -37,7 +37,7 @@ def wait(request: Request) -> Response:
 
 @operation("deleteRun", runtime)
 def delete(request: Request) -> Response:
-    runtime.runs.delete(request.namespace, request.run_id)
+    runtime.runs.delete(request.namespace, request.run_id, by=request.caller.by)
     return Response(status=204)
 
 

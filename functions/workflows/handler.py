@@ -23,7 +23,7 @@ def list_(request: Request) -> Response:
 
 @operation("putWorkflow", runtime)
 def put(request: Request) -> Response:
-    done = runtime.workflows.put(catalog_commands.register(request))
+    done = runtime.workflows.put(catalog_commands.register(request), by=request.caller.by)
     answer = answers.Registered(catalog_render.workflow(done.workflow))
     return response.json(201 if done.created else 200, answer)
 
@@ -36,7 +36,7 @@ def get(request: Request) -> Response:
 
 @operation("deleteWorkflow", runtime)
 def delete(request: Request) -> Response:
-    runtime.workflows.delete(request.namespace, catalog_commands.workflow(request))
+    runtime.workflows.delete(request.namespace, catalog_commands.workflow(request), by=request.caller.by)
     return Response(status=204)
 
 

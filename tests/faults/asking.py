@@ -172,8 +172,8 @@ def publish(container: Container, run_id: str, attempt: int | None = None) -> Pu
     return container.runtime.publisher.publish(NAMESPACE, run_id, attempt)
 
 
-def delete(container: Container, run_id: str) -> None:
-    container.runtime.runs.delete(NAMESPACE, run_id)
+def delete(container: Container, run_id: str, *, by: str | None = None) -> None:
+    container.runtime.runs.delete(NAMESPACE, run_id, by=by)
 
 
 def get(container: Container, run_id: str) -> RunDetail:

@@ -11,6 +11,7 @@ from baton.errors import NotFound
 from baton.services.control import Resumed
 from baton.services.details import RunDetail
 from tests.faults import asking, invariants
+from tests.faults.audited import audited
 from tests.faults.crash import Scenario
 from tests.faults.world import Container, World
 
@@ -102,8 +103,9 @@ class LateResume(Resuming):
 
 @dataclass
 class Deleting(Scenario):
-    """A delete: once it is acknowledged nothing is there any more."""
+    """A delete: once it is acknowledged nothing is there any more, and the audit tells once who did it."""
 
+    by: str | None = None
     warm: bool = True
     resumed: bool = False
     asked: bool = False
@@ -121,12 +123,23 @@ class Deleting(Scenario):
         # A repeat is told that nothing is there: it is the truth.
         with suppress(*[NotFound] * self.asked):
             self.asked = True
-            asking.delete(container, self.run_id)
+            asking.delete(container, self.run_id, by=self.by)
 
     def verify(self, _answer: None) -> None:
         stranger = self.world.container()
         assert invariants.gone(stranger, asking.NAMESPACE, self.run_id)
         assert invariants.gone(self.world.container(skew=-5), asking.NAMESPACE, self.run_id)
+        self._told()
+
+    def verify_unretried(self) -> None:
+        if invariants.gone(self.world.container(), asking.NAMESPACE, self.run_id):
+            self._told()
+        else:
+            assert audited(self.world) == []
+
+    def _told(self) -> None:
+        told = [] if self.by is None else [("run.deleted", self.run_id, self.by)]
+        assert audited(self.world) == told
 
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
@@ -144,6 +157,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "resume by force": lambda: Resuming(force=True),
     "resume an attempt that has failed again": LateResume,
     "delete": Deleting,
+    "delete, by somebody": lambda: Deleting(by="token"),
     "delete, cold": lambda: Deleting(warm=False),
     "delete a run at its second attempt": lambda: Deleting(resumed=True),
 }

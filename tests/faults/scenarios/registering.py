@@ -12,11 +12,12 @@ from baton.domain.catalog import HealWork, Subscription, Workflow
 from baton.domain.clock import millis
 from baton.domain.registering import Registration
 from baton.errors import NotFound
+from tests.faults.audited import audited
 from tests.faults.crash import Scenario
 from tests.faults.world import NAMESPACE, Container, World
 
 BUILT, NIGHTLY = "run.completed:build", "nightly"
-NAME = "report"
+NAME, BY = "report", "token"
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Kept:
     names: list[str]
     gone_at: int | None
     heals: dict[str, HealWork]
+    audited: list[tuple[str, str, str]]
 
 
 def kept(world: World) -> Kept:
@@ -42,6 +44,7 @@ def kept(world: World) -> Kept:
         names=[sort.removeprefix("name#") for _, sort in items if sort.startswith("name#")],
         gone_at=None if gone is None else int(gone["t"]["N"]),
         heals={work.event: work for work in world.container().runtime.workflows._context.catalog.heals()},
+        audited=audited(world),
     )
 
 
@@ -50,9 +53,9 @@ def wish(*events: str, **given: Any) -> Registration:
     return Registration(namespace=NAMESPACE, name=NAME, subscribes=tuple(map(Subscription, events)), **given)
 
 
-def put(container: Container, wanted: Registration) -> Workflow:
+def put(container: Container, wanted: Registration, *, by: str | None = None) -> Workflow:
     """Register it."""
-    return container.runtime.workflows.put(wanted).workflow
+    return container.runtime.workflows.put(wanted, by=by).workflow
 
 
 @dataclass
@@ -78,7 +81,7 @@ class Registering(Scenario):
         return container
 
     def act(self, container: Container) -> Workflow:
-        return put(container, self.wanted)
+        return put(container, self.wanted, by=BY)
 
     def verify(self, answer: Workflow) -> None:
         found = kept(self.world)
@@ -97,6 +100,7 @@ class Registering(Scenario):
         """Everything that belongs to the change is there, once."""
         assert found.workflow is not None
         assert found.revision == self.first.revision + 1
+        assert found.audited == [("workflow.put", NAME, BY)]
         assert found.names == [NAME]
         assert found.gone_at is None
         changed_at, window = found.workflow.updated_at, millis(self.world.settings.heal_window_seconds)
@@ -126,7 +130,7 @@ class Deleting(Scenario):
 
     def act(self, container: Container) -> bool:
         try:
-            container.runtime.workflows.delete(NAMESPACE, NAME)
+            container.runtime.workflows.delete(NAMESPACE, NAME, by=BY)
         except NotFound:
             return False
         return True
@@ -146,6 +150,7 @@ class Deleting(Scenario):
         assert self.first.workflow is not None and found.gone_at is not None
         assert self.first.workflow.updated_at < found.gone_at <= self.world.clock.now()
         assert found.revision == 2
+        assert found.audited == [("workflow.deleted", NAME, BY)]
 
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {

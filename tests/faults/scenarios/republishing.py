@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from baton.domain.catalog import Subscription
 from baton.services.republish import Republish, Republished, RepublishRange
 from tests.faults import asking, handed, invariants
+from tests.faults.audited import audited
 from tests.faults.crash import Scenario
 from tests.faults.world import Container, World
 
-FAILED = f"run.failed:{asking.WORKFLOW}"
+FAILED, BY = f"run.failed:{asking.WORKFLOW}", "token"
 
 
 @dataclass
 class Republishing(Scenario):
     """One run, or some, to subscribers that came after it. A publisher that died keeps its lease for a while:
-    whoever is told that a run is busy asks again."""
+    whoever is told that a run is busy asks again. Nothing is delivered that the audit does not tell of."""
 
     runs: int = 1
     resumed: bool = False
@@ -56,15 +57,25 @@ class Republishing(Scenario):
         found = invariants.facts(self.world)
         for run_id in self.run_ids:
             assert handed.owed_or_delivered(found, run_id) == (set() if self.dry else {"report"})
+        assert set(audited(self.world)) == (set() if self.dry else {self._deed})
 
     def verify_unretried(self) -> None:
         """Nothing owes the subscribers that came late: that is the operator's word, who did not repeat it."""
         self.world.subscribed.clear()
+        found = invariants.facts(self.world)
+        if any("report" in handed.owed_or_delivered(found, run_id) for run_id in self.run_ids):
+            assert set(audited(self.world)) == {self._deed}
+
+    @property
+    def _deed(self) -> tuple[str, str, str]:
+        if self.limit is None:
+            return "run.republished", self.run_ids[0], BY
+        return "runs.republished", asking.WORKFLOW, BY
 
     def _asked(self, container: Container) -> Republished:
         republisher, namespace = container.runtime.republisher, asking.NAMESPACE
         if self.limit is None:
-            return republisher.run(Republish(namespace=namespace, dry_run=self.dry), self.run_ids[0])
+            return republisher.run(Republish(namespace=namespace, dry_run=self.dry, by=BY), self.run_ids[0])
         total = Republished()
         place: str | None = None
         while True:
@@ -75,6 +86,7 @@ class Republishing(Scenario):
                 limit=self.limit,
                 place=place,
                 dry_run=self.dry,
+                by=BY,
             )
             answer = republisher.range(wish)
             for count in ("runs", "created", "existing", "re_owed", "skipped"):

@@ -5,7 +5,7 @@ import pytest
 
 from baton.domain.controlling import Cancel, decide_cancel
 from baton.domain.run import CancelRequest, Lease, Step
-from baton.domain.settling import Outcome
+from baton.domain.settling import Outcome, end_entry
 from baton.domain.states import Mode, State
 from baton.errors import IdempotencyMismatch
 from tests.unit.domain.runs_at_hand import NOW, OPEN_STATES, T0, TERMINAL_STATES, run_in
@@ -57,6 +57,17 @@ def test_a_run_that_nobody_drives_settles_at_once(undriven):
         error={"message": "why", "type": "cancelled"},
         cancel=CancelRequest(at=NOW, reason="why"),
     )
+
+
+def test_the_log_tells_who_had_it_latched_and_who_had_it_settled():
+    def told(run, force):
+        done = decide_cancel(run, Cancel(force=force, by="t"), rev="r", now=NOW, grace_seconds=60)
+        (said,) = (end_entry(done),) if isinstance(done, Outcome) else done.said
+        return said.type, msgspec.json.decode(said.data)["by"]
+
+    assert told(run_in(State.RUNNING), force=False) == ("cancel", "t")
+    assert told(run_in(State.RUNNING, cancel=LATCHED), force=True) == ("end", "t")
+    assert told(run_in(State.SUSPENDED), force=False) == ("end", "t")
 
 
 @pytest.mark.parametrize("state", OPEN_STATES)

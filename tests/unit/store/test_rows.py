@@ -104,6 +104,7 @@ every_field = {
     "ending": maybe(endings),
     "alias_id": maybe(names),
     "start_body": maybe(texts),
+    "by": maybe(st.sampled_from(["_k7f3q2xw", "k7f3q2xw", "AIDACKCEVSQ6C2EXAMPLE:ann_2"])),
     "resume_key": maybe(texts),
     "suspend_key": maybe(texts),
     "wait": maybe(st.builds(Wait, id=texts, until=maybe(times), run_id=maybe(names), event=maybe(texts))),
@@ -115,7 +116,14 @@ every_field = {
     "due_at": maybe(times),
     "expires_at": maybe(times),
 }
-runs = st.builds(Run, **every_field).map(lambda run: replace(run, input_in_log=run.input is None))
+runs = st.builds(Run, **every_field).map(
+    lambda run: replace(run, input_in_log=run.input is None, by=whose(run))
+)
+
+
+def whose(run):
+    """The id of a token of the run's namespace begins with that."""
+    return f"{run.namespace}{run.by}" if (run.by or "").startswith("_") else run.by
 
 
 @settings(max_examples=50)
@@ -145,6 +153,7 @@ FULL = Run(
     inactivity_timeout_seconds=86_400,
     input=b"x" * 512,
     start_body=digest(b"start"),
+    by="default_k7f3q2xw",
     due_at=MIDNIGHT + 86_400_123,
 )
 ENDED = replace(
@@ -188,7 +197,7 @@ BROKE = Failure("m" * MAX_MESSAGE, "ConnectionResetError")
 GIVEN_BACK = replace(
     CLAIMED, state=State.PENDING, lease=None, due_at=None, released=Released(WORKER, 12, BROKE)
 )
-NAMED = {"alias_id": id_from_key("r", "k"), "context_ref": "ticket-4711", "agent_id": "agent-1"}
+NAMED = {"alias_id": id_from_key("n", "r", "k"), "context_ref": "ticket-4711", "agent_id": "agent-1"}
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def start(request: Request) -> Start:
         available_at=sayable(body.available_at, "available_at"),
         priority=body.priority,
         traceparent=request.traceparent,
+        by=request.caller.by,
     )
 
 
@@ -81,7 +82,11 @@ def cancel(request: Request) -> Cancel:
     if body.reason is not None:
         check_size("reason", len(canonical(body.reason)), MAX_REASON)
     return Cancel(
-        reason=body.reason, force=bool(body.force), key=key_digest(request), body=digest(canonical(sent))
+        reason=body.reason,
+        force=bool(body.force),
+        key=key_digest(request),
+        body=digest(canonical(sent)),
+        by=request.caller.by,
     )
 
 

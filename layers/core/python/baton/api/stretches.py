@@ -45,7 +45,7 @@ def filter_digest(wanted: Filter) -> str:
 def republish(request: Request) -> Republish:
     """POST /v1/runs/{id}/republish. Raises InvalidRequest, UnsupportedMediaType."""
     body = shapes.convert(request.json(), models.RepublishRun)
-    return Republish(namespace=request.namespace, subscriber=body.subscriber)
+    return Republish(namespace=request.namespace, subscriber=body.subscriber, by=request.caller.by)
 
 
 def republish_range(request: Request, signatures: Signatures) -> tuple[RepublishRange, tuple[str, ...]]:
@@ -61,6 +61,7 @@ def republish_range(request: Request, signatures: Signatures) -> tuple[Republish
         limit=body.limit,
         subscriber=body.subscriber,
         dry_run=bool(body.dry_run),
+        by=request.caller.by,
     )
     endings = [state.value for state in wish.endings]
     asked = [wish.workflow, endings, wish.since, wish.until, wish.subscriber, wish.dry_run]

@@ -20,12 +20,13 @@ CLOCKS_APART_SECONDS = 60
 
 class Cancel(msgspec.Struct, frozen=True, kw_only=True):
     """A wish that a run end. ``key`` and ``body`` are digests of the request's idempotency key and of its
-    canonical body."""
+    canonical body; ``by`` is who wishes it, where somebody is known."""
 
     reason: str | None = None
     force: bool = False
     key: str | None = None
     body: str | None = None
+    by: str | None = None
 
 
 def decide_cancel(
@@ -35,7 +36,8 @@ def decide_cancel(
     nothing.
 
     The first intent stands: a second cancel changes nothing, a forced one settles under the first one's
-    reason. Raises IdempotencyMismatch when the first one's key comes with another body.
+    reason. The log's ``cancel`` tells who had it latched, its ``end`` who had it settled. Raises
+    IdempotencyMismatch when the first one's key comes with another body.
     """
     first = run.cancel
     same_key = first is not None and first.key is not None and first.key == command.key
@@ -46,21 +48,25 @@ def decide_cancel(
         return None
     request = first or CancelRequest(at=now, reason=command.reason, key=command.key, body=command.body)
     if command.force or not run.driven(now):
-        return cancelled(request)
+        return replace(cancelled(request), by=command.by)
     if first is not None:
         return None
     forced_at = now + millis(grace_seconds)
     latched = replace(run, rev=rev, cancel=request, updated_at=now, due_at=_sooner(run.due_at, forced_at))
-    return Step(latched, (entry("cancel", {"reason": command.reason, "force": False}),))
+    said = entry("cancel", {"reason": command.reason, "force": False}, by=command.by)
+    return Step(latched, (said,))
 
 
-def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Millis) -> Step | None:
+def decide_resume(
+    run: Run, *, force: bool, key: str | None, rev: str, now: Millis, by: str | None = None
+) -> Step | None:
     """What a resume does: attempt + 1 on a terminal run that is resumable (or any but a completed one,
     forced) and was not continued as new; else (None) nothing.
 
     The settlement of the attempt before moves to an item of its own in the same write, so that both endings
     are published apart. ``key`` is the digest of the request's idempotency key. Its repeat begins no second
-    attempt, also when the first has settled since (I9). Raises IdempotencyMismatch.
+    attempt, also when the first has settled since (I9). ``by`` is who asks, where somebody is known. Raises
+    IdempotencyMismatch.
     """
     if resumed_by(run, key, force=force):
         return None
@@ -91,7 +97,7 @@ def decide_resume(run: Run, *, force: bool, key: str | None, rev: str, now: Mill
         reopened = to_queue(reopened, now)
     else:
         reopened = replace(reopened, due_at=reopened.watched_until(now))
-    return Step(reopened, (entry("resumed", {"attempt": reopened.attempt}),), also)
+    return Step(reopened, (entry("resumed", {"attempt": reopened.attempt}, by=by),), also)
 
 
 def resumed_by(run: Run, key: str | None, *, force: bool) -> bool:

@@ -16,7 +16,7 @@ from baton.domain.settling import Outcome, cancelled
 from baton.domain.states import Command, Mode, State, cell
 from baton.errors import IdempotencyMismatch, InFlight, LeaseLost
 
-MAX_MESSAGE = 80
+MAX_MESSAGE = 72
 """Bytes of a failure's message that a row keeps, which with most inputs stays within 1 KB then."""
 MAX_TYPE = 40
 

@@ -107,7 +107,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     that of the present attempt; ``apart`` counts those in items of their own for which the run must be kept.
     ``announce`` has the live publisher called, for an ending or a push. ``strikes`` counts the sweep's
     failures with it in a row. ``failures`` counts the leases that ran out and the failures to be tried again,
-    since the start or the last resume.
+    since the start or the last resume. ``by`` is who started it, None where nobody was known, or where it was
+    an ending, an event or the run before it.
     """
 
     namespace: str
@@ -144,6 +145,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ending: Ending | None = None
     alias_id: str | None = None
     start_body: str | None = None
+    by: str | None = None
     resume_key: str | None = None
     suspend_key: str | None = None
     wait: Wait | None = None

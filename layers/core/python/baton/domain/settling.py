@@ -20,7 +20,8 @@ from baton.errors import IdempotencyMismatch, InFlight
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing
-    request; ``cancel`` is the intent that ends it, where one does. ``continued_as`` is the run it goes on
+    request; ``cancel`` is the intent that ends it, where one does, and ``by`` who had that done, where
+    somebody is known. ``continued_as`` is the run it goes on
     as, ``also`` what is written in the same transaction."""
 
     status: State
@@ -33,6 +34,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     body: str | None = None
     cancel: CancelRequest | None = None
+    by: str | None = None
     continued_as: str | None = None
     also: tuple[Any, ...] = ()
 
@@ -159,6 +161,7 @@ def end_entry(outcome: Outcome) -> Entry:
             "resumable": outcome.resumable,
             "session_ref": outcome.session_ref,
         },
+        by=outcome.by,
     )
 
 

@@ -31,7 +31,7 @@ from baton.errors import IdempotencyMismatch, InvalidRequest
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """A wish for a run. ``input`` is canonical JSON; ``body`` is the digest of the whole request's; ``key``
-    is the caller's idempotency key as sent."""
+    is the caller's idempotency key as sent; ``by`` is who wishes it, where somebody is known."""
 
     namespace: str
     workflow: str
@@ -48,6 +48,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     available_at: Millis | None = None
     priority: int | None = None
     traceparent: str | None = None
+    by: str | None = None
 
 
 class Born(msgspec.Struct, frozen=True):
@@ -114,6 +115,7 @@ def bear(
         push=None if attached or pushed_to(registered) is None else Push(),
         alias_id=alias_id,
         start_body=command.body,
+        by=command.by,
     )
     run = msgspec.structs.replace(run, due_at=run.watched_until(now))
     if not attached:
@@ -233,6 +235,7 @@ def start_entry(run: Run, input_: bytes) -> Entry:
             "context_ref": run.context_ref,
             "agent_id": run.agent_id,
         },
+        by=run.by,
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from baton.domain.audit import Action, Audited
 from baton.services.context import Context
+from baton.store.dynamo import Write
 
 
 class AuditPage(NamedTuple):
@@ -15,6 +16,18 @@ class AuditPage(NamedTuple):
     after: str | None
 
 
+def beside(
+    context: Context, namespace: str, action: Action, subject: str, *, by: str | None
+) -> tuple[Write, ...]:
+    """What keeps that somebody does something, for the transaction that does it: neither is there without
+    the other. Of nobody nothing is kept."""
+    if by is None:
+        return ()
+    now, rev = context.clock.now(), context.nonce()
+    done = Audited(namespace=namespace, at=now, action=action, subject=subject, by=by, rev=rev)
+    return (context.audit.put(done),)
+
+
 class Audit:
     """Where it is kept and told who did what."""
 
@@ -22,20 +35,11 @@ class Audit:
         self._context = context
 
     def note(self, namespace: str, action: Action, subject: str, *, by: str | None) -> None:
-        """Keep that somebody is about to do something: before it, so that nothing is done unseen. Of nobody
+        """Keep that somebody is about to do what takes more than one transaction: before it, so that nothing
+        is done unseen. It is kept also where that then fails, and again when it is repeated. Of nobody
         nothing is kept. Raises Unavailable."""
-        context = self._context
-        if by is not None:
-            context.audit.write(
-                Audited(
-                    namespace=namespace,
-                    at=context.clock.now(),
-                    action=action,
-                    subject=subject,
-                    by=by,
-                    rev=context.nonce(),
-                )
-            )
+        if writes := beside(self._context, namespace, action, subject, by=by):
+            self._context.dynamo.write(*writes)
 
     def list(self, namespace: str, *, limit: int, after: str | None) -> AuditPage:
         """One page, the newest first."""

@@ -52,17 +52,20 @@ class Control:
         done = self._performer.perform(namespace, run_id, decide, hint=hint, beside=reader, settles=True)
         return self._details.after(done.run, done.tail, input_=reader.input, outcome=done.outcome)
 
-    def resume(self, namespace: str, run_id: str, *, force: bool, key: str | None) -> Resumed:
+    def resume(
+        self, namespace: str, run_id: str, *, force: bool, key: str | None, by: str | None = None
+    ) -> Resumed:
         """Begin the next attempt of a settled run that may be resumed; else answer the truth, ``resumed``
         False.
 
         Of two at once one wins. With ``key``, the digest of an idempotency key, a repeat after a lost reply
-        learns that it won. Raises NotFound.
+        learns that it won. ``by`` is who asks, where somebody is known: the log tells. Raises NotFound.
         """
         context = self._context
 
         def decide(run: Run, _tail: Tail) -> Step | None:
-            return decide_resume(run, force=force, key=key, rev=context.nonce(), now=context.clock.now())
+            rev, now = context.nonce(), context.clock.now()
+            return decide_resume(run, force=force, key=key, rev=rev, now=now, by=by)
 
         reader = InputReader(self._details)
         done = self._performer.perform(namespace, run_id, decide, beside=reader)

@@ -7,12 +7,14 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from baton.domain.audit import Action
 from baton.domain.catalog import Snapshot, ending
 from baton.domain.clock import Millis, millis
 from baton.domain.handoff import Settled
 from baton.domain.settlement import Delivery, DeliveryState
 from baton.domain.states import State
 from baton.errors import Busy, NotFound, Unavailable
+from baton.services.audit import Audit
 from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.delivering import Outcome
@@ -27,11 +29,12 @@ UNREADABLE = "the run's record can't be read"
 
 class Republish(msgspec.Struct, frozen=True, kw_only=True):
     """A wish that endings be delivered again: to ``subscriber``, or to all that subscribe to them now.
-    ``dry_run``: only count what would come of it."""
+    ``dry_run``: only count what would come of it. ``by`` is who wishes it, where somebody is known."""
 
     namespace: str
     subscriber: str | None = None
     dry_run: bool = False
+    by: str | None = None
 
 
 class RepublishRange(Republish, frozen=True, kw_only=True):
@@ -72,7 +75,7 @@ class Republished(msgspec.Struct, kw_only=True):
 
 class Republisher:
     """Where endings are delivered again, by the same path as the first time. ``rehearsal`` publishes dry
-    runs."""
+    runs. Of every other call the audit keeps who began it, before anything is delivered."""
 
     def __init__(
         self,
@@ -81,12 +84,14 @@ class Republisher:
         endings: Endings,
         publisher: Publisher,
         rehearsal: Publisher,
+        audit: Audit,
     ) -> None:
         self._context = context
         self._catalog = catalog
         self._endings = endings
         self._publisher = publisher
         self._rehearsal = rehearsal
+        self._audit = audit
 
     def run(self, wish: Republish, run_id: str) -> Republished:
         """Deliver the endings of all attempts of one run. One that has not settled, or was continued as new,
@@ -95,6 +100,7 @@ class Republisher:
         if settled is None:
             raise NotFound(f"no run {run_id!r} here")
         call = self._call(wish, {each.event for each in settled})
+        self._note(wish, Action.RUN_REPUBLISHED, run_id)
         for each in settled:
             call.deliver(each)
         return call.told
@@ -112,6 +118,7 @@ class Republisher:
         if wish.since > wish.until:
             return Republished()  # the store refuses a range that ends before it begins
         call = self._call(wish, set(events))
+        self._note(wish, Action.RUNS_REPUBLISHED, wish.workflow)
         cell, start = Cursor.of(wish.place)
         while cell < len(cells) and call.told.runs < wish.limit:
             event, shard = cells[cell]
@@ -136,6 +143,10 @@ class Republisher:
     def _call(self, wish: Republish, events: set[str]) -> _Call:
         snapshot = self._catalog.snapshot(wish.namespace, fresh=True)
         return _Call(self._rehearsal if wish.dry_run else self._publisher, snapshot, wish, events)
+
+    def _note(self, wish: Republish, action: Action, subject: str) -> None:
+        if not wish.dry_run:
+            self._audit.note(wish.namespace, action, subject, by=wish.by)
 
 
 class _Call:

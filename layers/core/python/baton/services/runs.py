@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
+from baton.domain.audit import Action
 from baton.domain.clock import Millis, millis
 from baton.domain.controlling import decide_delete
 from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.states import State
 from baton.errors import NotFound
+from baton.services.audit import beside
 from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
@@ -95,12 +98,14 @@ class Runs:
             return self._lookup.run(namespace, run_id)
         return self._lookup.run(namespace, run_id) if seen.state.terminal else seen
 
-    def delete(self, namespace: str, run_id: str) -> None:
-        """Put a settled run out of reach, at once and for good. Raises NotFound and InFlight."""
+    def delete(self, namespace: str, run_id: str, *, by: str | None = None) -> None:
+        """Put a settled run out of reach, at once and for good. That ``by`` did it, where somebody is known,
+        is kept in the same transaction: of two at once, one did. Raises NotFound and InFlight."""
         context = self._context
 
         def decide(run: Run, _tail: Tail) -> Step:
-            return decide_delete(run, rev=context.nonce(), now=context.clock.now())
+            step = decide_delete(run, rev=context.nonce(), now=context.clock.now())
+            return replace(step, also=beside(context, namespace, Action.RUN_DELETED, run_id, by=by))
 
         self._performer.perform(namespace, run_id, decide)
         self._lookup.forget(namespace, run_id)

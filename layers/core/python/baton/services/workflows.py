@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from baton.domain.audit import Action
 from baton.domain.catalog import Link, Snapshot, Workflow, endings
 from baton.domain.registering import SUBSCRIBES, Registration, check, register
 from baton.errors import InvalidRequest, NotFound, Unavailable
+from baton.services.audit import beside
 from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.registering import ROUNDS, change_of
@@ -48,13 +50,14 @@ class Workflows:
         self._context = context
         self._catalog = catalog
 
-    def put(self, wish: Registration) -> Registered:
+    def put(self, wish: Registration, *, by: str | None = None) -> Registered:
         """Register a workflow, in the place of what was under its name.
 
         What says the same again writes nothing. What workers announced stays, and counts where the
         registration says nothing. A new or another subscription is healed: what settled shortly
-        before, by an older catalog, is gone over. Raises InvalidRequest, PayloadTooLarge, and Unavailable
-        when others keep changing the catalog.
+        before, by an older catalog, is gone over. That ``by`` did it, where somebody is known, is kept in
+        the same transaction. Raises InvalidRequest, PayloadTooLarge, and Unavailable when others keep
+        changing the catalog.
         """
         check(wish)
         self._check_retention(wish)
@@ -70,7 +73,8 @@ class Workflows:
             change = change_of(
                 standing, after, revision=revision, loc=SUBSCRIBES, now=now, settings=context.settings
             )
-            if store.register(change):
+            done = beside(context, wish.namespace, Action.WORKFLOW_PUT, wish.name, by=by)
+            if store.register(change, *done):
                 self._catalog.forget(wish.namespace)
                 return Registered(after.at(now) or after, created=before is None or not before.registered)
             context.stand_back(round_)
@@ -92,16 +96,18 @@ class Workflows:
         starts = tuple(link for event in endings(name) for link in snapshot.edges_from(event))
         return WorkflowDetail(workflow, starts, snapshot.edges_to(name))
 
-    def delete(self, namespace: str, name: str) -> None:
+    def delete(self, namespace: str, name: str, *, by: str | None = None) -> None:
         """Take a workflow out of the catalog, with what workers announced of it, until one says something
-        new: nothing starts it any more. Its runs stay. Raises NotFound."""
+        new: nothing starts it any more. Its runs stay. That ``by`` did it, where somebody is known, is kept
+        in the same transaction. Raises NotFound."""
         context = self._context
         rev = context.nonce()
         for round_ in range(ROUNDS):
             standing, now = context.catalog.workflow(namespace, name), context.clock.now()
             if standing is None or standing.at(now) is None:
                 raise NotFound(f"no workflow {name!r} is in the catalog")
-            if context.catalog.delete(standing, now, rev):
+            done = beside(context, namespace, Action.WORKFLOW_DELETED, name, by=by)
+            if context.catalog.delete(standing, now, rev, *done):
                 self._catalog.forget(namespace)
                 return
             context.stand_back(round_)

@@ -28,7 +28,6 @@ class AuditStore:
     """The audit in the catalog's table; what is older than ``memory_seconds`` may be removed."""
 
     def __init__(self, dynamo: Dynamo, table_name: str, *, memory_seconds: float) -> None:
-        self._dynamo = dynamo
         self._table = Table(dynamo, CATALOG, table_name)
         self._memory_seconds = memory_seconds
 
@@ -43,10 +42,6 @@ class AuditStore:
             ttl=int(done.at // 1000 + self._memory_seconds),
         )
         return self._table.put(row)
-
-    def write(self, done: Audited) -> None:
-        """Write it alone."""
-        self._dynamo.write(self.put(done))
 
     def page(
         self, namespace: str, *, after: str | None, limit: int

@@ -116,13 +116,13 @@ class CatalogStore:
         raw = self._table.get(namespace, _REVISION, consistent=consistent)
         return 0 if raw is None else int(raw["n"]["N"])
 
-    def register(self, change: Change) -> bool:
+    def register(self, change: Change, *also: Write) -> bool:
         """Write a workflow with all that belongs to it; False when the catalog has changed since it was read.
 
         Conditional on the row that was read, and on the catalog's revision: of two registrations at once one
         is decided again, so that no event gets a subscriber too many. Our own ``rev`` found standing is this
         very write, its reply lost (I9). Healing begins anew for each event; what of it was not done goes as
-        far back as it did.
+        far back as it did. ``also`` is written with it.
         """
         before, after = change.before, change.after
         row = CatalogRow(
@@ -146,11 +146,12 @@ class CatalogStore:
             writes.append(self._table.update(after.namespace, _NAME + after.name, [known]))
             writes.append(self._table.delete(after.namespace, _GONE + after.name))
         writes += [self._to_heal(change, event) for event in change.healing]
-        clash = self._dynamo.write(*writes)
+        clash = self._dynamo.write(*writes, *also)
         return clash is None or _rev(clash.existing[0]) == after.rev
 
-    def delete(self, workflow: Workflow, now: Millis, rev: str) -> bool:
+    def delete(self, workflow: Workflow, now: Millis, rev: str, *also: Write) -> bool:
         """Remove a registration and remember when; False when it is not the one that was read any more.
+        ``also`` is written with it.
 
         The tombstone carries ``rev``: found standing where the row is gone it is this very write, its reply
         lost (I9).
@@ -163,6 +164,7 @@ class CatalogStore:
             self._table.delete(namespace, _WORKFLOW + name, CatalogRow.rev == workflow.rev),
             self._table.put(tombstone),
             self._table.update(namespace, _REVISION, [CatalogRow.revision.add(1)]),
+            *also,
         )
         return clash is None or self._is_own_delete(clash, tombstone)
 

@@ -114,6 +114,7 @@ class RunsItem(Model):
     ending = JsonAttribute[Ending](Ending, attr_name="en", null=True)
     alias_id = UnicodeAttribute(attr_name="sk", null=True)
     start_body = UnicodeAttribute(attr_name="sb", null=True)
+    by = UnicodeAttribute(null=True)
     resume_key = UnicodeAttribute(attr_name="rk", null=True)
     suspend_key = UnicodeAttribute(attr_name="wk", null=True)
     wait = JsonAttribute[Wait](Wait, attr_name="wa", null=True)
@@ -218,6 +219,7 @@ def run_item(run: Run, shards: Shards) -> RunsItem:
         ending=run.ending,
         alias_id=run.alias_id,
         start_body=run.start_body,
+        by=_short(run.by, run.namespace),
         resume_key=run.resume_key,
         suspend_key=run.suspend_key,
         wait=run.wait,
@@ -269,6 +271,7 @@ def run_of(item: RunsItem) -> Run:
         ending=item.ending,
         alias_id=item.alias_id,
         start_body=item.start_body,
+        by=_in_full(item.by, namespace),
         resume_key=item.resume_key,
         suspend_key=item.suspend_key,
         wait=item.wait,
@@ -369,6 +372,16 @@ def _or(value: float | None, default: int) -> int:
 def _within(key: str | None) -> str | None:
     """What a key names within its namespace."""
     return None if key is None else key.split("#", 1)[1]
+
+
+def _short(by: str | None, namespace: str) -> str | None:
+    """Who started a run, as its row has it: a token of the run's namespace without that. Nobody else is
+    called anything that begins with an underscore."""
+    return by[len(namespace) :] if by is not None and by.startswith(f"{namespace}_") else by
+
+
+def _in_full(short: str | None, namespace: str) -> str | None:
+    return namespace + short if short is not None and short.startswith("_") else short
 
 
 def whole(value: float | None) -> int | None:

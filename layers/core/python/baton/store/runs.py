@@ -268,6 +268,8 @@ class RunStore:
                 return [self._row_change(before, after)]
             case CountWoken():
                 return events.count_woken(self._table, also)
+            case Write():
+                return [also]
             case Take():
                 return events.take(self._table, also)
             case _:
