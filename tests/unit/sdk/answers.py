@@ -1,4 +1,4 @@
-"""What the service answers about workflows and hand-offs, and a service that answers a list in turn."""
+"""What the service answers about workflows, hand-offs and tokens; and a service that answers in turn."""
 
 from __future__ import annotations
 
@@ -45,6 +45,19 @@ def stats_json(**over):
 def owing_json(run_id="r1", **over):
     owing = {"run_id": run_id, "workflow": "build", "attempt": 1, "event": "run.completed:build"}
     return owing | {"subscribers": ["report"], "since": NOW, "why": "its publisher has not come by"} | over
+
+
+def token_json(id="default_k7q2m4xz", **over):
+    token = {
+        "id": id, "namespace": "default", "role": "driver", "workflows": None, "description": None,
+        "created_at": NOW, "created_by": None, "expires_at": None, "used_at": None,
+    }  # fmt: skip
+    return token | over
+
+
+def audited_json(**over):
+    done = {"at": NOW, "action": "token.created", "subject": "default_k7q2m4xz"}
+    return done | {"by": "k7q2m4xz"} | over
 
 
 def worker_json(worker_id="w1", **over):

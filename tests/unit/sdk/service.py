@@ -52,6 +52,7 @@ def problem(
 ANSWERS = {
     "run": run_json(), "started": False, "finished": True, "resumed": True, "event_id": "e",
     "workflow": {"name": "w"}, "workflows": [], "workers": [], "ttl_seconds": 60, "expires_at": NOW,
+    "token": {"id": "t", "namespace": "n", "role": "driver"}, "secret": "s", "tokens": [], "audit": [],
     "owed": 0, "due": 0, "runs": 0, "created": 0, "existing": 0, "re_owed": 0, "skipped": 0,
 }  # fmt: skip
 

@@ -175,6 +175,13 @@ def test_a_url_that_is_none_is_told_at_once(url):
         Client(url)
 
 
-def test_a_token_that_fits_no_header_is_told_at_once():
+@pytest.mark.parametrize("token", ["geheimÜ", "gehe\nim", "gehe\0im"])
+def test_a_token_that_fits_no_header_is_told_at_once_without_it(token):
+    with pytest.raises(baton_sdk.InvalidRequest, match="ASCII") as refused:
+        Client("http://x", token)
+    assert refused.value.__cause__ is None and "gehe" not in str(refused.value)
+
+
+def test_a_namespace_that_fits_no_header_is_told_at_once():
     with pytest.raises(baton_sdk.InvalidRequest, match="ASCII"):
-        Client("http://x", "geheimÜ")
+        Client("http://x", namespace="größe")

@@ -46,6 +46,13 @@ def test_fields_and_the_present_truth_are_kept():
     assert error.as_json()["run"]["id"] == "r7"
 
 
+@pytest.mark.parametrize("sent", [True, False])
+def test_whoever_is_not_known_learns_whether_they_sent_a_token(sent):
+    for response in (problem(401, "unauthenticated"), httpx.Response(401, json={"message": "Unauthorized"})):
+        error = error_from(response, token_sent=sent)
+        assert isinstance(error, baton_sdk.Unauthenticated) and error.token_sent is sent
+
+
 def test_a_stale_producer_is_told_from_a_missing_right():
     error = error_from(problem(403, "forbidden", headers={"producer-epoch": "5"}))
     assert type(error) is baton_sdk.ProducerFenced

@@ -40,6 +40,11 @@ OPERATIONS = {
     "release": (True, lambda c: c.release("r1", "w1", 1, error="no")),
     "announce": (True, lambda c: c.announce("w1", {"w": None})),
     "workers": (True, lambda c: next(c.workers(), None)),
+    # A second one would be a second token.
+    "tokens.create": (False, lambda c: c.tokens.create("driver")),
+    "tokens.list": (True, lambda c: next(c.tokens.list(), None)),
+    "tokens.revoke": (False, lambda c: c.tokens.revoke("t")),
+    "audit.list": (True, lambda c: next(c.audit.list(), None)),
     "append without a producer": (False, lambda c: c.append("r1", EVENT)),
     "append with a producer": (True, lambda c: c.append("r1", EVENT, producer=Producer(id="p"))),
 }

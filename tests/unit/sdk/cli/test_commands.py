@@ -18,6 +18,7 @@ VERBS = [
     "runs list", "runs show", "runs wait", "runs cancel", "runs resume", "runs delete",
     "workflows apply", "workflows list", "workflows show", "workflows delete",
     "graph", "publish", "republish", "worker", "workers",
+    "token create", "token list", "token revoke", "audit",
 ]  # fmt: skip
 
 
@@ -136,6 +137,14 @@ def test_a_refusal_as_json(run):
         ["republish", "--workflow", "w", "--ending", "dead"],
         ["republish", "--workflow", "w", "--limit", "0"],
         ["republish", "--workflow", "w", "--until", "soon"],
+        ["token", "create"],
+        ["token", "create", "--role", "boss"],
+        ["token", "create", "--role", "viewer", "--workflow", "w"],
+        ["token", "create", "--role", "viewer", "--expires-in", "soon"],
+        ["token", "create", "--role", "viewer", "--expires-in", "99999999999d"],
+        ["token", "create", "--role", "viewer", "--expires-at", "30d"],
+        ["token", "create", "--role", "viewer", "--expires-in", "1d", "--expires-at", "2027-01-01"],
+        ["token", "revoke"],
     ],
 )
 def test_wrong_usage_is_exit_2_and_reaches_nobody(args, run, requests):

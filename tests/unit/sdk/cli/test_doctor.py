@@ -68,6 +68,58 @@ def test_a_service_that_does_not_tell_fails(answer, run):
     assert not hand_off(run("doctor", "--json", answer=healthy(answer)))[0]["ok"]
 
 
+SECRETS = {"team": f"bt_team_k7q2m4xz_{'s' * 32}", "all": f"bt_k7q2m4xz_{'s' * 32}", "other": "opaque"}
+
+
+def authorisation(result):
+    (check,) = (check for check in json.loads(result.stdout)["checks"] if check["check"] == "authorisation")
+    return check["ok"], check["found"]
+
+
+@pytest.mark.parametrize(
+    ("given", "tokens", "found"),
+    [
+        ([], {}, "may read namespace default without a token"),
+        (
+            ["--token", SECRETS["team"]],
+            problem(403, "forbidden", "this needs the role admin; this token has driver"),
+            "may read namespace team with token team_k7q2m4xz, role driver",
+        ),
+        (
+            ["--token", SECRETS["all"], "--namespace", "team"],
+            {"tokens": []},
+            "may read namespace team with token k7q2m4xz, role admin, good in every namespace",
+        ),
+        (
+            ["--token", SECRETS["other"]],
+            problem(404, "not-found"),
+            "may read namespace the token's with token of another kind",
+        ),
+    ],
+)
+def test_it_says_which_token_is_used_and_what_that_may(given, tokens, found, run):
+    well = healthy(stats_json())
+    result = run(
+        *given, "doctor", "--json", answer=lambda req: tokens if req.url.path == "/v1/tokens" else well(req)
+    )
+    assert authorisation(result) == (True, found)
+    assert not any(secret in result.output for secret in SECRETS.values())
+
+
+@pytest.mark.parametrize(
+    ("status", "slug", "remedy"),
+    [(401, "unauthenticated", "BATON_TOKEN brings one, none was sent"), (403, "forbidden", "the tenant")],
+)
+def test_whoever_may_not_is_told_once_what_would_help(status, slug, remedy, run):
+    well = healthy(stats_json())
+    result = run(
+        "doctor",
+        answer=lambda req: well(req) if req.url.path == "/v1/health" else problem(status, slug, "not you"),
+    )
+    assert result.exit_code == 1
+    assert result.stdout.count("not you") == 1 and remedy in result.stdout
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(-3, "0 s"), (0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (1e6, "11 d")],

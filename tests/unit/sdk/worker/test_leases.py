@@ -63,6 +63,7 @@ def test_a_lease_is_renewed_and_held_from_before_the_renewal_was_sent(worker, ba
         lambda *_: problem(409, "lease-lost", "another holds it"),
         lambda *_: problem(409, "run-terminal", "it has settled"),
         lambda *_: problem(404, "not-found", "there is none"),
+        lambda *_: problem(401, "unauthenticated", "its token was revoked"),
     ],
 )
 def test_a_refused_renewal_ends_the_work_and_is_told_once(fault, worker, baton, caplog):
@@ -99,6 +100,18 @@ def test_a_function_that_never_asks_finishes_nothing_once_the_run_is_lost(worker
     assert isinstance(execution.perform(), LeaseGone)
     assert baton.seen == ["claims", "renew"]
     assert len(warnings(caplog)) == 1
+
+
+def test_a_token_that_is_revoked_under_a_function_loses_the_run_and_is_told_once(worker, baton, caplog):
+    def report(ctx):
+        baton.fate["stream"].append(lambda *_: problem(401, "unauthenticated", "it was revoked"))
+        ctx.step("a", lambda: 1)
+
+    ending = claimed(worker, baton, report).perform()
+    assert isinstance(ending, LeaseGone) and "it was revoked" in ending.reason
+    assert baton.seen == ["claims", "stream"]
+    (warning,) = warnings(caplog)
+    assert "attempt 1 is lost" in warning and "it was revoked" in warning
 
 
 def test_an_owner_that_wakes_after_the_takeover_writes_nothing(worker, hire, baton, caplog):

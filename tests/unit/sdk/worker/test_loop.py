@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from baton_sdk import Forbidden, InvalidRequest
+from baton_sdk import Forbidden, InvalidRequest, Unauthenticated
 from baton_sdk.worker import loop
 from tests.unit.sdk import service as faults
 from tests.unit.sdk.service import problem
@@ -216,6 +216,18 @@ def test_what_does_not_get_better_by_waiting_ends_it(verb, status, slug, kind, b
         work.ended()
     assert isinstance(work.raised, kind)
     assert "claims" not in baton.seen or verb == "claims"
+
+
+def test_a_worker_that_is_refused_says_why_before_it_lets_functions_end(busy, baton, gate, caplog):
+    caplog.set_level(logging.INFO, "baton_sdk.worker")
+    baton.start("r1")
+    with AtWork(busy) as work:
+        gate.wait_for(1)
+        baton.fate["claims"].append(lambda *_: problem(401, "unauthenticated", "it was revoked"))
+        work.ended()
+    assert isinstance(work.raised, Unauthenticated)
+    (stopping,) = [each.message for each in caplog.records if each.message.startswith("stopping")]
+    assert stopping.startswith("stopping: it was revoked; under way: 1")
 
 
 @pytest.mark.parametrize("part", ["claims", "announce"])

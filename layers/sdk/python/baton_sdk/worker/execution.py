@@ -4,7 +4,7 @@ ended."""
 from __future__ import annotations
 
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, Conflict, Fault, InvalidRequest, NotFound, TryAgain
+from baton_sdk.errors import BatonError, Fault, InvalidRequest, NotFound, TryAgain
 from baton_sdk.run import Run
 from baton_sdk.worker.context import Context
 from baton_sdk.worker.endings import (
@@ -24,7 +24,7 @@ from baton_sdk.worker.journal import Journal
 from baton_sdk.worker.keeper import Keeper, held_until
 from baton_sdk.worker.recorder import Recorder, as_json
 from baton_sdk.worker.report import report_claimed, report_ended
-from baton_sdk.worker.standing import Standing
+from baton_sdk.worker.standing import NOT_OURS, Standing
 from baton_sdk.worker.telling import request_of
 from baton_sdk.worker.terms import Terms
 from baton_sdk.worker.tracing import attempt_span
@@ -178,7 +178,7 @@ class Execution:
 
     def _log_refused(self, error: BatonError) -> None:
         """The writer has stopped: where the run is not ours, everything has."""
-        if isinstance(error, Conflict | NotFound):
+        if isinstance(error, NOT_OURS):
             self._standing.lose(f"its log is closed to us: {error}")
 
     def _report_loss(self, reason: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, Conflict, NotFound
+from baton_sdk.errors import BatonError
 from baton_sdk.retry import RetryPolicy
 from baton_sdk.run import Run
 from baton_sdk.worker.clock import Clock
-from baton_sdk.worker.standing import Standing
+from baton_sdk.worker.standing import NOT_OURS, Standing
 
 LONGEST_BETWEEN_SECONDS = 20.0
 """A long lease is renewed as often as this, too: the answer is how a wish to cancel is heard."""
@@ -76,7 +76,7 @@ class Keeper:
                 timeout_seconds=self._lease_seconds / 6,
                 retry=_ONCE,
             )
-        except (Conflict, NotFound) as refusal:
+        except NOT_OURS as refusal:
             self._stopped.set()
             self._standing.lose(f"the service says: {refusal}")
         except BatonError:

@@ -84,7 +84,7 @@ class Loop:
         with self._signals_taken() if signals else nullcontext():
             threading.Thread(target=self._beat, name="baton-heartbeat", daemon=True).start()
             refusal = self._until_stopped()
-            self._drain()
+            self._drain(refusal)
         if refusal is not None:
             raise refusal
 
@@ -182,14 +182,15 @@ class Loop:
                 self._changed.notify_all()
             self._inbox.put(Ended())
 
-    def _drain(self) -> None:
+    def _drain(self, refusal: Exception | None) -> None:
         with self._changed:
             self._stopping.set()
             self._changed.notify_all()
         performing = len(self._performing())
         if performing:
             self._terms.logger.info(
-                "stopping; under way: %d, with %g s to end; a second signal gives all of it back at once",
+                "stopping%s; under way: %d, with %g s to end; a second signal gives all of it back at once",
+                "" if refusal is None else f": {refusal}",
                 performing,
                 self._drain_seconds,
             )

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from baton_sdk import payload
-from baton_sdk.errors import BatonError, Conflict, InvalidRequest, NotFound
+from baton_sdk.errors import BatonError, InvalidRequest
 from baton_sdk.worker import failures
 from baton_sdk.worker.errors import CodeChanged, InvalidResult, Misuse, Unwinding
 from baton_sdk.worker.journal import CHECKPOINT, Journal, Record
-from baton_sdk.worker.standing import Standing
+from baton_sdk.worker.standing import NOT_OURS, Standing
 from baton_sdk.writer import Writer
 
 
@@ -112,7 +112,7 @@ class Recorder:
             yield
         except BatonError as error:
             if self._writer.failure is not None:
-                if isinstance(error, Conflict | NotFound):
+                if isinstance(error, NOT_OURS):
                     self._standing.lose(f"the log is closed to it: {error}")
                 self._standing.check()
             raise

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from baton_sdk.errors import TryAgain
+from baton_sdk.errors import Conflict, NotAllowed, NotFound, TryAgain
 from baton_sdk.retry import RetryPolicy
 from baton_sdk.run import CancelRequest
 from baton_sdk.worker.clock import Clock
 from baton_sdk.worker.errors import Draining, Lost
+
+NOT_OURS = (Conflict, NotFound, NotAllowed)
+"""What refuses whoever drives a run when it is another's, is gone, or their token counts no more."""
 
 T = TypeVar("T")
 

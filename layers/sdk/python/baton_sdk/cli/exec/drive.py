@@ -18,7 +18,7 @@ from baton_sdk.cli.exec.lines import Piece
 from baton_sdk.cli.exec.notices import Notices
 from baton_sdk.cli.exec.pump import Pump
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, LeaseLost, RunTerminal
+from baton_sdk.errors import BatonError, LeaseLost, NotAllowed, RunTerminal
 from baton_sdk.log import START
 from baton_sdk.retry import RetryPolicy
 from baton_sdk.run import Run, Started
@@ -207,7 +207,8 @@ class Drive:
                 **outcome,
             )
         except BatonError as error:
-            self._notices.warn(f"{self._run.id} is not settled as {outcome['status']}: {error}")
+            then = "; with another token `baton finish` does that" if isinstance(error, NotAllowed) else ""
+            self._notices.warn(f"{self._run.id} is not settled as {outcome['status']}: {error}{then}")
             return Ending(exit_code=exit_code or 1, run=error.run, finished=False)
         if not answer.finished:
             self._notices.warn(f"{self._run.id} had been settled before, as {answer.run.state}")
