@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from baton.api.signing import Signatures
-from infra.manifest import FUNCTIONS, function
+from baton.domain.roles import Role
+from baton.domain.tokens import Wish
+from infra.manifest import AUTHORIZER, FUNCTIONS, function
 from infra.packages import cuts
 from infra.packages.build import build
 from infra.packages.layout import function_dir
@@ -98,6 +100,18 @@ def test_a_container_answers_what_the_laptop_answers(image: Image, dynamodb_loca
     ) as container:
         answer = container.answer(given.event)
     assert comparable(answer.result) == comparable(expected)
+
+
+def test_a_container_of_the_authoriser_knows_who_shows_a_token(image: Image, dynamodb_local_url: str):
+    [given] = [each for each in recorded() if each.function == AUTHORIZER]
+    cloud = Deployment(dynamodb_local_url, given.before)
+    made = cloud.api.runtime.tokens.create(Wish(namespace="team-a", role=Role.DRIVER), by=None)
+    shown = {"authorization": f"Bearer {made.text}"}
+    event = {**given.event, "headers": {**given.event["headers"], **shown}, "identitySource": None}
+    with booted(image, function_dir(AUTHORIZER), environment=cloud.environment) as container:
+        answer = container.answer(event).result
+    context = {"namespace": "team-a", "role": "driver", "token_id": made.token.id}
+    assert answer == {"isAuthorized": True, "context": context}
 
 
 def test_a_container_that_signs_reads_its_keys_from_the_secret(image: Image, dynamodb_local_url: str):
