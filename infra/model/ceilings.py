@@ -14,7 +14,7 @@ from baton.store.schema import BY_CONTEXT, CATALOG, DUE, LISTING, LOG, QUEUE, RU
 from infra.aws.stage import Stage
 from infra.model import quotas
 from infra.model.lives import Assumptions, Life
-from infra.model.operations import HAND_OFF, PURGE, PUT_OFF, Operation
+from infra.model.operations import ASK, HAND_OFF, PURGE, PUT_OFF, Operation
 from infra.signals import RUN_CHANGES
 
 EVERYTHING = "everything"
@@ -80,11 +80,13 @@ class Ceiling:
 def ceilings(life: Life, assumed: Assumptions, settings: Settings, stage: Stage) -> list[Ceiling]:
     """All of them for one life of a run, that which breaks first before all others."""
     taken = Taken(life, assumed, settings)
+    asked = taken.requests if stage.auth == "tokens" and not stage.authorizer_seconds else 0
     found = [
         *_keys(taken),
         *_tables(taken),
         *_gateway(taken, stage),
-        *_containers(taken),
+        _token(asked),
+        *_containers(taken, asked),
         *_sweep(taken, stage),
     ]
     return sorted((each for each in found if each.each), key=lambda each: each.breaks_at)
@@ -205,11 +207,23 @@ def _gateway(taken: Taken, stage: Stage) -> Iterator[Ceiling]:
     )
 
 
-def _containers(taken: Taken) -> Iterator[Ceiling]:
+def _token(asked: float) -> Ceiling:
+    """Callers that are asked about each time, and that all show the same token."""
+    return Ceiling(
+        where="catalog: one token",
+        of="a token",
+        each=asked * ASK.reads[CATALOG.name],
+        most=quotas.PARTITION_READS.most,
+        unit="read units",
+        moved_by="authorizer_seconds; more tokens",
+    )
+
+
+def _containers(taken: Taken, asked: float) -> Iterator[Ceiling]:
     yield Ceiling(
         where="Lambda: all functions",
         of=EVERYTHING,
-        each=taken.busy(),
+        each=taken.busy() + asked * taken.seconds(ASK),
         most=quotas.CONTAINERS.most,
         unit="containers",
         moved_by="quota; memory_mb",

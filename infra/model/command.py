@@ -30,7 +30,8 @@ def model(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting, requests_per_second, reserved (the sweep's), or what is assumed.",
+            help="A setting; requests_per_second, authorizer_seconds or reserved (the sweep's) of the stage; or "
+            "what is assumed.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -58,6 +59,8 @@ def tried(stage: Stage, given: list[str]) -> tuple[Assumptions, Settings, Stage]
             assumed = replace(assumed, **{name: type(getattr(assumed, name))(value)})
         elif name == "requests_per_second" and equals:
             stage = replace(stage, requests_per_second=int(value))
+        elif name == "authorizer_seconds" and equals:
+            stage = replace(stage, authorizer_seconds=int(value))
         elif name == "reserved" and equals:
             stage = replace(stage, reserved={**stage.reserved, "sweep": int(value)})
         elif name in Settings.__struct_fields__ and equals:

@@ -73,5 +73,7 @@ PURGE = Operation(
 PURGE_APPEND = Operation(
     name="purge of an append beside it", function="publish", writes={"log": 3}, trips=0, told=True
 )
+ASK = Operation(name="ask who shows a token", function="authorize", reads={"catalog": 1}, trips=1)
+"""Of each request, where the gateway remembers nobody; else of each token once in a while."""
 
-OPERATIONS = (START, APPEND, FINISH, HAND_OFF, CLAIM, RENEW, BEAT, PUT_OFF, PURGE, PURGE_APPEND)
+OPERATIONS = (ASK, START, APPEND, FINISH, HAND_OFF, CLAIM, RENEW, BEAT, PUT_OFF, PURGE, PURGE_APPEND)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from baton.domain.roles import Role
+from baton.domain.tokens import Wish
 from baton.store.rows import ROW, run_key
 from baton.store.schema import TABLES
 from baton_sdk.worker import keeper, loop
@@ -66,6 +68,10 @@ def performed(ledger):
 
     subscribes = {"subscribes": [{"event": "run.completed:bench"}], "target": {"kind": "worker"}}
     send(requests.register("report", subscribes))
+    made = ledger.container.runtime.tokens.create(Wish(namespace=NAMESPACE, role=Role.DRIVER), by=None)
+    shown = {"headers": {"authorization": f"Bearer {made.text}"}}
+    invoke("authorize", shown)  # that it is used is noted once an hour
+    yield operations.ASK.name, invoke("authorize", shown)
     ledger.container.runtime.catalog.snapshot(NAMESPACE, fresh=True)
     for workflow in ("bench", "report"):  # names that are started for the first time are kept
         send(requests.start(uuid.uuid4().hex, workflow=workflow, mode="attached"))
@@ -182,6 +188,19 @@ def test_a_sweep_has_no_more_chains_than_containers_are_set_aside_for_it():
         return next(each.most for each in found if each.where.startswith("sweep"))
 
     assert most("due_shards=64", "reserved=8") == most("due_shards=8", "reserved=8")
+
+
+def test_only_a_gateway_that_remembers_nobody_asks_of_every_request():
+    def of_a_token(*options):
+        found = ceilings(ATTACHED, *tried(PROD, list(options)))
+        lambdas = next(each.each for each in found if each.where == "Lambda: all functions")
+        return lambdas, [each for each in found if each.of == "a token"]
+
+    busy, none = of_a_token()
+    busier, [one] = of_a_token("authorizer_seconds=0")
+    taken = Taken(ATTACHED, *tried(PROD, [])[:2])
+    assert none == [] and math.isclose(busier - busy, taken.requests * taken.seconds(operations.ASK))
+    assert math.isclose(one.breaks_at * taken.requests, 3000)
 
 
 def test_the_publisher_keeps_up_however_large_the_table_grows():
