@@ -1,5 +1,7 @@
 """`python -m infra.local`: what it says, what it refuses, how it ends."""
 
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -67,6 +69,9 @@ def test_a_second_signal_does_not_wait():
         (["--setting", "due_shards=many"], "due_shards"),
         (["--setting", "nothing=1"], "nothing"),
         (["--setting", "poll_seconds"], "NAME=VALUE"),
+        (["--auth"], "is none: say --token-file FILE"),
+        (["--token-file", "admin.token"], "without --auth there is no token"),
+        (["--auth", "--token-file", "/dev/null"], "stays as it is"),
     ],
 )
 def test_what_it_can_not_do_is_a_usage_error_that_names_it(arguments, named):
@@ -74,6 +79,25 @@ def test_what_it_can_not_do_is_a_usage_error_that_names_it(arguments, named):
     assert done.returncode == 2
     assert named in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_first_token_is_told_once_on_a_terminal_and_in_no_log():
+    ours, theirs = pty.openpty()
+    asking = [sys.executable, "-m", "infra.local", "--port", "0", "--auth", "--verbose"]
+    with (
+        subprocess.Popen(asking, cwd=CHECKOUT, stdout=theirs, stderr=subprocess.PIPE, text=True) as process,
+        os.fdopen(ours, "rb") as terminal,
+    ):
+        os.close(theirs)
+        told, token, ready = (terminal.readline().decode().strip() for _ in range(3))
+        url = ready.partition("ready at ")[2].partition(" ")[0]
+        with httpx.Client(base_url=url) as client:
+            assert client.get("/v1/tokens").status_code == 401
+            assert client.get("/v1/tokens", headers={"authorization": f"Bearer {token}"}).is_success
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=SECONDS)
+    assert "told this once" in told
+    assert "/v1/tokens" in log and token.rpartition("_")[2] not in log
 
 
 def test_a_port_that_is_taken_is_said_in_one_line(stack):
