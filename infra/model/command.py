@@ -30,8 +30,8 @@ def model(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting; requests_per_second, authorizer_seconds or reserved (the sweep's) of the stage; or "
-            "what is assumed.",
+            help="A setting; requests_per_second, authorizer_seconds or reserved (the sweep's) of the stage; "
+            "or what is assumed.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
