@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from infra.manifest import FUNCTIONS
+from infra.manifest import AUTHORIZER, FUNCTIONS
 from infra.signals import PARKED, TIMERS
 
 __all__ = ["ALARMS", "Alarm", "Metric", "OfFunction", "OfOperation", "OfQueue"]
@@ -53,6 +53,9 @@ class Alarm:
     do: str
 
 
+SHUT_OUT = " Nobody gets in whom the gateway does not remember."
+
+
 def _of_each_function() -> tuple[Alarm, ...]:
     return tuple(
         alarm
@@ -63,7 +66,8 @@ def _of_each_function() -> tuple[Alarm, ...]:
                 metric=OfFunction(each.name, "Errors"),
                 statistic="Sum",
                 threshold=1,
-                means=f"Calls of {each.name} end without an answer: it can't start, or runs out of time.",
+                means=f"Calls of {each.name} end without an answer: it can't start, or runs out of time."
+                + (SHUT_OUT if each.name == AUTHORIZER else ""),
                 do="Read its log group. Requests are answered 500 meanwhile and may be repeated; what the "
                 "stream, the clock and queues bring is tried again.",
             ),
@@ -73,7 +77,7 @@ def _of_each_function() -> tuple[Alarm, ...]:
                 statistic="Sum",
                 threshold=1,
                 means=f"Lambda refuses to call {each.name}: the account's containers are used up, or its own "
-                "reserve.",
+                "reserve." + (SHUT_OUT if each.name == AUTHORIZER else ""),
                 do="Look at the account's ConcurrentExecutions, ask for a higher quota, or change "
                 "`reserved` of the stage.",
             ),

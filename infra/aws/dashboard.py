@@ -14,7 +14,7 @@ from constructs import Construct
 from infra.alarms import Metric, OfFunction, OfOperation, OfQueue
 from infra.aws.metrics import metric
 from infra.aws.stage import Stage
-from infra.manifest import FUNCTIONS
+from infra.manifest import AUTHORIZER, FUNCTIONS
 from infra.signals import QUEUES
 
 HALF, WHOLE = 12, 24
@@ -64,6 +64,7 @@ class Dashboard(Construct):
             "Containers at once": self._each("ConcurrentExecutions", "Maximum"),
             "Throttles": self._each("Throttles", "Sum"),
         }
+        yield {"Callers asked about: known, and not": self._own(AUTHORIZER, "successes", "refusals")}
 
     def _handed_off(self) -> Iterator[Row]:
         reading = [OfFunction(each.name, "IteratorAge") for each in FUNCTIONS if each.streams_from]
