@@ -147,7 +147,7 @@ class World:
 
     def ask(self, route: Route, namespace: str, who: str, names: Mapping[str, str]) -> Answer:
         asked = VALID[route.id]
-        headers = {name: value.format(**names) for name, value in asked.headers.items()}
+        headers: dict[str, Any] = {name: value.format(**names) for name, value in asked.headers.items()}
         if who in NAMED:
             headers["baton_namespace"] = namespace if who == "admin of all" else THEIRS
         answer = self.api.call(
@@ -190,7 +190,7 @@ class World:
             "tail": made.headers.get("baton-tail", ""),
         }
 
-    def _make(self, method: str, path: str, body: Any, **headers: str) -> Answer:
+    def _make(self, method: str, path: str, body: Any, **headers: Any) -> Answer:
         answer = self._makers.call(method, path, body, authorizer=known("admin", THEIRS), **headers)
         assert answer.status < 300, answer
         return answer

@@ -11,6 +11,7 @@ from baton.api.contract import OPERATIONS
 from baton.api.operation import Operation
 from baton.domain.roles import Role
 from tests.functions.lambdas import Lambdas
+from tests.unit.house import House
 
 GUARDED = [row for row in OPERATIONS if row.role is not None]
 
@@ -45,14 +46,17 @@ def test_each_role_may_what_the_table_says_and_no_more(api: Lambdas, row: Operat
 
 def test_the_role_table_is_that_of_the_contract():
     roles = {row.id: row.role for row in OPERATIONS}
+    of_admins = {"createToken", "listTokens", "revokeToken", "listAudit"}
     for row in OPERATIONS:
-        if row.method in ("GET", "HEAD") and row.id != "health":
+        if row.method in ("GET", "HEAD") and row.id not in {"health", *of_admins}:
             assert roles[row.id] is Role.VIEWER
     assert roles["health"] is None
-    for id_ in ("deleteRun", "putWorkflow", "deleteWorkflow", "publishEvent"):
+    assert {id_ for id_, role in roles.items() if role is Role.ADMIN} == of_admins
+    republished = ("republishRun", "republish")
+    for id_ in ("deleteRun", "putWorkflow", "deleteWorkflow", "publishEvent", *republished):
         assert roles[id_] is Role.OPERATOR
     held = ("claimRuns", "claimRun", "renewLease", "releaseRun", "putWorker")
-    for id_ in ("startRun", "appendToStream", "finishRun", "cancelRun", "resumeRun", *held):
+    for id_ in ("startRun", "appendToStream", "finishRun", "cancelRun", "resumeRun", "suspendRun", *held):
         assert roles[id_] is Role.DRIVER
 
 
@@ -96,39 +100,62 @@ def test_a_malformed_namespace_is_refused(api: Lambdas, name: str):
     assert answer.loc == ["header", "Baton-Namespace"]
 
 
+def _narrow(*workflows: str) -> dict[str, str]:
+    return {"namespace": "*", "role": "driver", "token_id": "t", "workflows": " ".join(workflows)}
+
+
 @pytest.mark.parametrize(
-    ("method", "end"),
+    ("end", "body"),
     [
-        ("GET", ""),
-        ("GET", "/wait"),
-        ("GET", "/stream"),
-        ("HEAD", "/stream"),
-        ("POST", "/stream"),
-        ("POST", "/finish"),
-        ("POST", "/cancel"),
-        ("POST", "/resume"),
-        ("POST", "/claim"),
-        ("POST", "/renew"),
-        ("POST", "/release"),
-        ("DELETE", ""),
+        ("stream", {"type": "x"}),
+        ("finish", {"status": "completed"}),
+        ("cancel", {}),
+        ("resume", {}),
+        ("suspend", {"event": "e"}),
+        ("claim", {"worker_id": "w"}),
+        ("renew", {"worker_id": "w", "attempt": 1}),
+        ("release", {"worker_id": "w", "attempt": 1}),
     ],
 )
-def test_a_foreign_run_is_as_absent_as_an_absent_one(api: Lambdas, method: str, end: str):
-    run = api.start(run_id="the-run")
-    held = {"worker_id": "w", "attempt": 1}
-    bodies: dict[str, Any] = {
-        "/stream": {"type": "x"},
-        "/finish": {"status": "failed"},
-        "/claim": {"worker_id": "w"},
-        "/renew": held,
-        "/release": held,
-    }
-    body = bodies.get(end) if method == "POST" else None
-    foreign = api.call(method, f"/v1/runs/{run['id']}{end}", body, baton_namespace="other")
-    absent = api.call(method, f"/v1/runs/{run['id']}{end}", body, baton_namespace="third")
-    assert foreign.status == absent.status == 404
-    assert foreign.body == absent.body
-    assert api.call("GET", "/v1/runs/the-run").json["run"]["state"] == "running"
+def test_a_driver_of_some_workflows_drives_their_runs_alone(api: Lambdas, house: House, end: str, body: Any):
+    api.start(run_id="r", workflow="build")
+    path, before = f"/v1/runs/r/{end}", house.rows()
+    refused = api.call("POST", path, body, authorizer=_narrow("other", "build2", "buil"))
+    assert refused.slug == "forbidden"
+    assert house.rows() == before
+    assert api.call("POST", path, body, authorizer=_narrow("other", "build")).status != 403
+    absent = f"/v1/runs/absent/{end}"
+    assert api.call("POST", absent, body, authorizer=_narrow("other")).slug == "not-found"
+    assert api.call("GET", "/v1/runs/r", authorizer=_narrow("other")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/runs", {"workflow": "build"}),
+        ("POST", "/v1/claims", {"worker_id": "w", "workflows": ["other", "build"]}),
+        ("PUT", "/v1/workers/w", {"workflows": [{"name": "other"}, {"name": "build"}]}),
+    ],
+)
+def test_nor_does_it_begin_or_serve_others(api: Lambdas, house: House, method: str, path: str, body: Any):
+    assert api.call(method, path, body, authorizer=_narrow("other")).slug == "forbidden"
+    assert house.rows() == []
+    assert api.call(method, path, body, authorizer=_narrow("other", "build")).status in (200, 201)
+
+
+def test_a_run_goes_on_as_its_like_alone_and_so_within_what_its_driver_may_drive(api: Lambdas):
+    api.start(run_id="r", workflow="build")
+    body = {"status": "completed", "continue_as_new": {"run_id": "next"}}
+    assert api.call("POST", "/v1/runs/r/finish", body, authorizer=_narrow("build")).status == 200
+    assert api.call("GET", "/v1/runs/next").json["run"]["workflow"] == "build"
+
+
+def test_what_starts_a_workflow_is_an_operators_to_announce(api: Lambdas):
+    subscribes = [{"event": "run.completed:build"}]
+    body = {"workflows": [{"name": "w", "subscribes": subscribes}]}
+    assert api.call("PUT", "/v1/workers/w", body, authorizer=_as("driver")).slug == "forbidden"
+    assert api.call("GET", "/v1/workflows").json == {"workflows": []}
+    assert api.call("PUT", "/v1/workers/w", body, authorizer=_as("operator")).status == 200
 
 
 def test_a_list_holds_nothing_of_another_namespace(api: Lambdas):
