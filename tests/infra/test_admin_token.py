@@ -27,6 +27,11 @@ FUNCTION = {
 }  # fmt: skip
 
 
+def told(tables):
+    """What a function's environment says of its tables."""
+    return {f"BATON_{table.upper()}_TABLE": name for table, name in tables.items()}
+
+
 class Session:
     """A stack as AWS would tell of it; a test changes what it is about."""
 
@@ -47,8 +52,7 @@ class Session:
         made: Any = boto3.client(name, region_name=REGION)
         stubber = Stubber(made)
         if name == "lambda":
-            told = {f"BATON_{table.upper()}_TABLE": there for table, there in self.tables.items()}
-            environment: Any = {"Environment": {"Variables": told}}
+            environment: Any = {"Environment": {"Variables": told(self.tables)}}
             stubber.add_response("get_function_configuration", environment)
         elif self.refusal is not None:
             stubber.add_client_error("describe_stacks", self.refusal, "so it is refused")
@@ -72,8 +76,7 @@ def tables():
 @pytest.fixture
 def session(tables, monkeypatch):
     empty_tables()
-    names = {f"{table}_table": name for table, name in NAMES.items()}
-    made = Session(bootstrap.build(Settings(**names, region=REGION)))
+    made = Session(bootstrap.build(Settings.from_env({**told(NAMES), "AWS_REGION": REGION})))
     monkeypatch.setattr(boto3, "Session", lambda region_name: made)
     return made
 

@@ -102,9 +102,8 @@ class Account:
     def ask_for_tokens(self):
         """Have callers known by tokens; the one of an admin of every namespace, which there is."""
         self.authorizers = ["a1b2c3"]
-        names = {f"{table}_table": name for table, name in NAMES.items()}
-        runtime = build(Settings(**names, region=REGION), self.clock)
-        self.tokens = runtime.tokens
+        settings = Settings.from_env({**ENVIRONMENT, "AWS_REGION": REGION})
+        self.tokens = build(settings, self.clock).tokens
         return self.tokens.create(Wish(namespace="*", role=Role.ADMIN), by=None)
 
     def get_credentials(self):

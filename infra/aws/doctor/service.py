@@ -95,7 +95,7 @@ def strangers(http: httpx.Client, url: str) -> Finding:
         return unwell(
             "authoriser",
             f"a token of nobody's is let in: {answer.status_code}",
-            "take the API's routes away until it is known why; deploying the stack again brings them back",
+            "close it: destroy the stack of the service (its tables stay); then look whom its routes asked",
         )
     return unwell(
         "authoriser",

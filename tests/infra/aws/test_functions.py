@@ -5,6 +5,7 @@ import base64
 import pytest
 
 from baton.config import Settings
+from infra import manifest
 from infra.manifest import FUNCTIONS
 from infra.signals import TARGETS
 
@@ -132,7 +133,7 @@ def test_a_stages_settings_reach_every_container(tuned):
     for each in FUNCTIONS:
         told = environment(tuned, each)
         assert (told["BATON_IAM_ROLE"], told["BATON_SWEEP_SECONDS"]) == ("driver", "30")
-    assert environment(tuned, FUNCTIONS[0])["BATON_KEYS_GENERATION"] == "2"
+    assert environment(tuned, manifest.function("start"))["BATON_KEYS_GENERATION"] == "2"
 
 
 # Changes
