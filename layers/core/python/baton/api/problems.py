@@ -48,7 +48,7 @@ def problem(error: BatonError, run: answers.Run | None) -> response.Response:
         type=f"urn:baton:{error.slug}",
         title=kind.title,
         status=kind.status,
-        detail=error.detail,
+        detail=_utf8(error.detail),
         errors=_fields(error),
         run=run,
         retryable=error.retryable,
@@ -63,4 +63,14 @@ def problem(error: BatonError, run: answers.Run | None) -> response.Response:
 def _fields(error: BatonError) -> list[answers.FieldError]:
     if not isinstance(error, InvalidRequest):
         return []
-    return [answers.FieldError(list(each["loc"]), each["msg"]) for each in error.errors]
+    return [
+        answers.FieldError(
+            [_utf8(step) if isinstance(step, str) else step for step in each["loc"]], _utf8(each["msg"])
+        )
+        for each in error.errors
+    ]
+
+
+def _utf8(text: str) -> str:
+    """The text as it can be sent: a refusal may quote what came, and half a surrogate pair is no letter."""
+    return text.encode("utf-8", "replace").decode()

@@ -68,7 +68,7 @@ def query(raw: str) -> dict[str, Any]:
         if name in REPEATABLE:
             found.setdefault(name, []).append(text)
         elif name in found:
-            raise InvalidRequest.at(["query", name], "given more than once")
+            raise InvalidRequest.at(["query", name[:MAX_MESSAGE]], "given more than once")
         else:
             found[name] = _number(text) if name in NUMBERS else text
     return found
