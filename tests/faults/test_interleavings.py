@@ -66,7 +66,7 @@ def _start(*input_: Any, **given: Any) -> Act:
 
 
 def _delete(_world: World, container: Container) -> None:
-    asking.delete(container, ID)
+    asking.delete(container, ID, by="token")
 
 
 def _sweep(_world: World, container: Container) -> Any:
