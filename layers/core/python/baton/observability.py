@@ -18,7 +18,7 @@ SERVICE = os.environ.get("POWERTOOLS_SERVICE_NAME", "baton")
 
 for _chatty in ("botocore", "pynamodb", "urllib3"):
     # At DEBUG, to which a deployment may set Lambda's own level, they log what is sent and by whose rights.
-    logging.getLogger(_chatty).setLevel(logging.INFO)
+    logging.getLogger(_chatty).setLevel(max(logging.INFO, logging.getLogger().level))
 
 
 def told(trouble: BaseException) -> str:

@@ -162,6 +162,21 @@ def attached(**over):
     return {"run": run_json(mode="attached", state="running", **over), "started": True}
 
 
+def test_dev_hands_the_stack_what_is_for_it(run, monkeypatch):
+    def replace(_program, command, _environment):
+        commands.append(command[3:])
+        raise SystemExit(0)
+
+    commands: list[list[str]] = []
+    monkeypatch.setattr("os.execve", replace)
+    run("dev", "--port", "0", "--auth", "--token-file", "t", "--", "--quiet")
+    run("dev", "--", "--auth")
+    assert commands == [
+        ["--port", "0", "--auth", "--token-file", "t", "--quiet"],
+        ["--port", "4437", "--auth"],
+    ]
+
+
 def test_whoever_starts_a_run_that_nobody_performs_is_told_that_it_is_theirs(run):
     told = run("start", "w", answer=attached())
     assert told.exit_code == 0
