@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from baton_sdk import payload
-from baton_sdk.errors import BadAnswer, BatonError, InvalidRequest, TryAgain, Unreachable
+from baton_sdk.errors import BadAnswer, BatonError, InvalidRequest, TooManyRequests, TryAgain, Unreachable
 from baton_sdk.problems import error_from
 from baton_sdk.retry import Listener, RetryPolicy
 
@@ -167,6 +167,8 @@ def worth_repeating(error: BaseException, *, repeatable: bool) -> bool:
     """Whether sending the same request again can help and can't harm."""
     if isinstance(error, Unreachable):
         return repeatable or not error.maybe_sent
+    if isinstance(error, TooManyRequests):
+        return True  # it was turned away at the door: nothing was done
     return repeatable and isinstance(error, TryAgain)
 
 
