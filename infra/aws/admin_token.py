@@ -32,7 +32,8 @@ TO_A_LOG = (
 )
 RIGHTS = "the rights that it takes stand in infra/README.md, under tokens"
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+# Locals of a traceback would hold the token.
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_show_locals=False)
 
 
 @app.command()

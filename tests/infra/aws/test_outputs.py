@@ -12,12 +12,12 @@ def test_the_stack_of_the_default_stage_tells_where_it_serves_and_what_it_puts_a
     import aws_cdk as cdk
     from aws_cdk.assertions import Template
 
-    from infra.aws.doctor.deployed import ALARM, FUNCTION, MAPPING, SCHEDULE
+    from infra.aws.doctor.deployed import ALARM, AUTHORIZER, FUNCTION, MAPPING, SCHEDULE
     from infra.aws.stacks import build
 
     service = build(cdk.App(outdir=str(tmp_path))).service
     assert service.stack_name == DEFAULT_STACK
     template = Template.from_stack(service)
     assert {API_URL, PARKED_QUEUE_URL} <= set(template.find_outputs("*"))
-    for kind in (ALARM, FUNCTION, MAPPING, SCHEDULE):
+    for kind in (ALARM, AUTHORIZER, FUNCTION, MAPPING, SCHEDULE):
         assert template.find_resources(kind), kind
