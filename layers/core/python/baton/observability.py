@@ -16,7 +16,7 @@ from baton.errors import BatonError, InvalidRequest
 SERVICE = os.environ.get("POWERTOOLS_SERVICE_NAME", "baton")
 """Tells the stages of one account apart. Powertools' own setting."""
 
-for _chatty in ("botocore", "pynamodb", "urllib3"):
+for _chatty in ("aws_lambda_powertools", "botocore", "pynamodb", "urllib3"):
     # At DEBUG, to which a deployment may set Lambda's own level, they log what is sent and by whose rights.
     logging.getLogger(_chatty).setLevel(max(logging.INFO, logging.getLogger().level))
 
