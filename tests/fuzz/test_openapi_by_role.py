@@ -1,5 +1,5 @@
-"""The same by whoever shows a token, of each role, and by who shows none: nobody is told what the document has
-no word for, and nobody may more than it says."""
+"""The same by whoever shows a token, of each role, and by who shows none: nobody is told what the document
+has no word for, and nobody may more than it says."""
 
 from __future__ import annotations
 

@@ -1,13 +1,16 @@
 """Who is vouched for: what the authoriser said of an `Authorization` is remembered as API Gateway does."""
 
+import httpx
 import pytest
 
 from infra.local import vouching
+from infra.local.clock import HandClock
 from infra.local.events import HttpRequest
 from infra.local.routing import Router
+from infra.local.testing import running_stack
 from infra.local.vouching import EVERYONE, Asking, Vouching
 from infra.manifest import AUTHORIZER, FUNCTIONS, function
-from tests.unit.manual_clock import ManualClock
+from tests.unit.manual_clock import MIDNIGHT, ManualClock
 
 ROUTER = Router(FUNCTIONS)
 SECONDS = 60
@@ -130,3 +133,50 @@ def test_a_laptop_that_trusts_everyone_asks_nobody():
     request = HttpRequest("GET", "/v1/runs", "", [("authorization", "Bearer a")], b"", "127.0.0.1")
     assert Vouching().known(request, ROUTER.match("GET", "/v1/runs")) == EVERYONE
     assert "token_id" not in EVERYONE
+
+
+class Failing:
+    """Functions of which the authoriser fails when it is to."""
+
+    def __init__(self, functions):
+        self._functions = functions
+        self.fails = False
+
+    def call(self, of, event, request_id):
+        if of is function(AUTHORIZER) and self.fails:
+            raise RuntimeError("broken on purpose")
+        return self._functions.call(of, event, request_id)
+
+    def stream(self, of, event, request_id):
+        return self._functions.stream(of, event, request_id)
+
+
+def test_the_stack_asks_who_comes_and_forgets_in_time():
+    made = []
+
+    def around(functions, _runtime):
+        made.append(Failing(functions))
+        return made[0]
+
+    clock = HandClock(MIDNIGHT)
+    with (
+        running_stack(auth=True, clock=clock, by_hand=True, around=around) as stack,
+        httpx.Client(base_url=stack.url, headers={"Authorization": f"Bearer {stack.admin_token}"}) as admin,
+        httpx.Client(base_url=stack.url) as nobody,
+    ):
+        assert [nobody.get(path).status_code for path in ("/v1/health", "/nowhere")] == [200, 404]
+        refused = nobody.get("/v1/runs")
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        secret = admin.post("/v1/tokens", json={"role": "viewer"}).json()["secret"]
+        shown = {"Authorization": f"Bearer {secret}"}
+        made[0].fails = True
+        for _ in range(2):
+            failed = nobody.get("/v1/runs", headers=shown)
+            assert (failed.status_code, failed.json()) == (500, {"message": "Internal Server Error"})
+        made[0].fails = False
+        assert nobody.get("/v1/runs", headers=shown).status_code == 200
+        assert admin.delete(f"/v1/tokens/{secret[3:-33]}").status_code == 204
+        clock.advance(SECONDS - 1)
+        assert nobody.get("/v1/runs", headers=shown).status_code == 200
+        clock.advance(1)
+        assert nobody.get("/v1/runs", headers=shown).status_code == 401
