@@ -150,6 +150,6 @@ def test_roles_have_names(name):
     assert Role.named(name) is Role[name.upper()]
 
 
-@pytest.mark.parametrize("name", ["", "king", "viewer ", "ßdmin", None, 4, ["admin"], Role.ADMIN])
-def test_what_is_no_roles_name_is_none(name):
-    assert Role.named(name) is None
+@pytest.mark.parametrize("said", ["", "king", "viewer ", "ßdmin", None, 4, ["admin"], Role.ADMIN])
+def test_what_is_no_roles_name_is_none(said):
+    assert Role.named(said) is None
