@@ -121,7 +121,7 @@ def _events(runtime: Runtime, request: Request, query: models.StreamQuery, readi
     first = next(chunks)  # also an offset inside a batch, where nothing begins, is refused by now
     theirs = _while_it_counts(runtime, request.caller, chain((first,), chunks))
     frames = _frames(runtime, theirs, query.cursor, whole=not request.streaming)
-    return Response(status=200, headers={"Content-Type": EVENTS}, body=_unbroken(frames, request.id))
+    return Response(status=200, headers={"Content-Type": EVENTS}, body=_unbroken(frames, request))
 
 
 def _while_it_counts(
@@ -183,14 +183,15 @@ def _control(chunk: Chunk, cursor_: str) -> bytes:
     return _encode(said)
 
 
-def _unbroken(frames: Iterator[bytes], request_id: str) -> Iterator[bytes]:
+def _unbroken(frames: Iterator[bytes], request: Request) -> Iterator[bytes]:
     """Once begun, an answer can only end: the reader comes back with its offset and is told then."""
+    place: dict[str, Any] = {"namespace": request.namespace, "request_id": request.id}
     try:
         yield from frames
     except BatonError as error:
-        logger.warning("an event stream ended early", reason=error.detail, request_id=request_id)
+        logger.warning("an event stream ended early", reason=error.detail, **place)
     except Exception:  # noqa: BLE001 - an edge: nothing after the first byte can be answered
-        logger.exception("an event stream broke", request_id=request_id)
+        logger.exception("an event stream broke", **place)
 
 
 def _headers(next_: Offset, *, up_to_date: bool, closed: bool) -> dict[str, str]:

@@ -94,8 +94,12 @@ class Deliverer:
         except TryAgain as trouble:
             return self._owed(subscriber, trouble.detail)
         except Exception:  # noqa: BLE001 - an edge of its own: the other subscribers get theirs
-            place = {"namespace": source.namespace, "event": source.event, "subscriber": subscriber}
-            logger.exception("a delivery failed", **place)
+            logger.exception(
+                "a delivery failed",
+                namespace=source.namespace,
+                event=source.event,
+                subscriber=subscriber,
+            )
             return self._owed(subscriber, "an internal fault; see the logs")
 
     def fired(self, namespace: str, settlement: Settlement) -> list[Delivery]:

@@ -113,8 +113,12 @@ class Waits:
                 tried += 1
                 done = self._tried(waiter, settled) and done
         except TryAgain as trouble:
-            place = {"namespace": settled.namespace, "run": settled.run.id}
-            logger.warning("who waits can't be read", **place, reason=trouble.detail)
+            logger.warning(
+                "who waits can't be read",
+                namespace=settled.namespace,
+                run=settled.run.id,
+                reason=trouble.detail,
+            )
             return False
         return done
 
@@ -136,8 +140,12 @@ class Waits:
                 met += 1
                 done = self._tried(waiter, posted) and done
         except TryAgain as trouble:
-            place = {"namespace": posted.namespace, "event": posted.name}
-            logger.warning("who waits can't be read", **place, reason=trouble.detail)
+            logger.warning(
+                "who waits can't be read",
+                namespace=posted.namespace,
+                event=posted.name,
+                reason=trouble.detail,
+            )
             return False, met
         return done, met
 
@@ -172,7 +180,7 @@ class Waits:
 
     def _tried(self, waiter: Waiter, what: Settled | Posted) -> bool:
         """Whether a waiter is awake now, or waits no more, or elsewhere."""
-        place = {"namespace": waiter.namespace, "run": waiter.run_id}
+        place: dict[str, Any] = {"namespace": waiter.namespace, "run": waiter.run_id}
         try:
             self._wake(waiter, what)
         except TryAgain as trouble:
