@@ -139,7 +139,7 @@ def test_nor_do_they_when_both_do_all_that_can_be_done(dynamodb: Any):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(wished=steps())
 def test_nor_do_they_in_a_long_life_together(dynamodb: Any, wished: list[Step]):
     with shared_house(dynamodb) as house:

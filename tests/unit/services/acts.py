@@ -133,6 +133,6 @@ def _suspended(house: House, run: Run) -> Write:
         header=Header().following("suspended", 1),
         ts=run.created_at,
         nonce="suspended",
-        body=pack([entry("suspended", None)]),
+        body=pack([entry("suspended", {})]),
     )
     return LogStore(house.dynamo(), house.settings.log_table).put(run.namespace, run.id, item)
