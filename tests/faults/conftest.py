@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import botocore.endpoint
 import pytest
 
 from tests.faults.world import House, World, moto_house
+
+HERE = Path(__file__).parent
 
 LONG = frozenset(
     {
@@ -55,13 +58,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the long ones out of the fast tests."""
     for item in items:
         spec = getattr(item, "callspec", None)
-        if spec is not None and spec.params.get("name") in LONG:
+        if spec is not None and item.path.is_relative_to(HERE) and spec.params.get("name") in LONG:
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def house() -> Iterator[House]:
-    """Tables on moto, shared by all worlds of this process: one at a time."""
+    """Tables on moto, shared by all worlds of a module, one at a time, and gone with it: where moto plays, no
+    client reaches DynamoDB Local."""
     with moto_house() as made:
         yield made
 
