@@ -62,6 +62,7 @@ def test_a_run_that_nobody_drives_settles_at_once(undriven):
 def test_the_log_tells_who_had_it_latched_and_who_had_it_settled():
     def told(run, force):
         done = decide_cancel(run, Cancel(force=force, by="t"), rev="r", now=NOW, grace_seconds=60)
+        assert done is not None
         (said,) = (end_entry(done),) if isinstance(done, Outcome) else done.said
         return said.type, msgspec.json.decode(said.data)["by"]
 

@@ -66,7 +66,9 @@ def test_a_resume_begins_the_next_attempt_of_an_attached_run():
     assert step.also == (Keep(set_apart(settled, rev="rev2", announce=False)),)
     (said,) = step.said
     assert (said.type, bytes(said.data)) == ("resumed", b'{"attempt":2}')
-    (said,) = decide_resume(settled, force=False, key=None, rev="rev2", now=NOW, by="t").said
+    step = decide_resume(settled, force=False, key=None, rev="rev2", now=NOW, by="t")
+    assert step is not None
+    (said,) = step.said
     assert bytes(said.data) == b'{"attempt":2,"by":"t"}'
 
 

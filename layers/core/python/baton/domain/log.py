@@ -237,8 +237,9 @@ def _later(last: str | None, given: str | None) -> str | None:
     return given
 
 
-def entry(type_: str, data: dict[str, Any], *, by: str | None = None) -> Entry:
-    """An entry from plain values. ``by``: who had it said, which it tells as well where somebody is known."""
+def entry(type_: str, data: Any, *, by: str | None = None) -> Entry:
+    """An entry from plain values. ``by``: who had it said; an object tells that too, where somebody is
+    known."""
     return Entry(type_, msgspec.Raw(canonical(data if by is None else {**data, "by": by})))
 
 
