@@ -21,7 +21,7 @@ def hear(request: Request) -> Response:
         request.caller.demand(Role.OPERATOR, "announcing subscriptions")
     for each in heartbeat.serves:
         request.caller.demand_workflow(each.name)
-    runtime.workers.hear(heartbeat)
+    runtime.workers.hear(heartbeat, replacing=request.caller.demand_workflow)
     return response.json(200, worker_answers.Heard(runtime.settings.worker_seconds))
 
 

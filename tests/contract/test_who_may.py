@@ -143,6 +143,20 @@ def test_nor_does_it_begin_or_serve_others(api: Lambdas, house: House, method: s
     assert api.call(method, path, body, authorizer=_narrow("other", "build")).status in (200, 201)
 
 
+def test_nor_does_it_take_the_place_of_a_worker_that_serves_others(api: Lambdas, house: House):
+    both: Any = {"workflows": [{"name": "build"}, {"name": "other"}]}
+    assert api.call("PUT", "/v1/workers/w", both).status == 200
+    mine: Any = {"workflows": [{"name": "other"}]}
+    before = house.items(house.settings.catalog_table)
+    assert api.call("PUT", "/v1/workers/w", mine, authorizer=_narrow("other")).slug == "forbidden"
+    assert house.items(house.settings.catalog_table) == before
+    assert api.call("PUT", "/v1/workers/mine", mine, authorizer=_narrow("other")).status == 200
+    assert api.call("PUT", "/v1/workers/w", mine, authorizer=_narrow("other", "build")).status == 200
+    assert api.call("PUT", "/v1/workers/w", both).status == 200
+    house.clock.advance(house.settings.worker_memory_seconds)
+    assert api.call("PUT", "/v1/workers/w", mine, authorizer=_narrow("other")).status == 200
+
+
 def test_a_run_goes_on_as_its_like_alone_and_so_within_what_its_driver_may_drive(api: Lambdas):
     api.start(run_id="r", workflow="build")
     body = {"status": "completed", "continue_as_new": {"run_id": "next"}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from baton.domain.clock import Millis, millis
@@ -35,8 +35,11 @@ class Workers:
             millis(context.settings.announced_seconds), millis(context.settings.announced_again_seconds)
         )
 
-    def hear(self, heartbeat: Heartbeat) -> None:
-        """Take in a heartbeat, and what it announces, once.
+    def hear(
+        self, heartbeat: Heartbeat, *, replacing: Callable[[str], None] = lambda _workflow: None
+    ) -> None:
+        """Take in a heartbeat, and what it announces, once. Before it takes the place of another word of the
+        worker's, ``replacing`` is asked of each workflow that was served by that, and may raise.
 
         One that says what the worker said before is one write, and changes no catalog. What is new is written
         into the workflows one by one, and only then remembered: who dies between finds out by the worker's
@@ -50,6 +53,9 @@ class Workers:
             beat = store.beat(heartbeat, now, applied_since=now - self._lasting.renewed_every)
             if beat.noted:
                 return
+            if beat.standing is not None and self._remembered(beat.standing, now):
+                for workflow in beat.standing.said:
+                    replacing(workflow)
             self._take(heartbeat, beat.standing, rev)
             if store.keep(beat.standing, _heard(heartbeat, rev, now)):
                 return
