@@ -52,8 +52,10 @@ def admin_token(
     with _place(to) as place:
         # Its type has an overload for each service there is.
         session: Any = boto3.Session(region_name=region)
-        if session.region_name is None or session.get_credentials() is None:
-            _give_up("no region or no credentials: --region, or AWS's environment")
+        if session.region_name is None:
+            _give_up("no region: --region or AWS_REGION names it")
+        if session.get_credentials() is None:
+            _give_up("no credentials: AWS_PROFILE, or another of AWS's usual places, brings them")
         try:
             made = _make(session, stack, Wish(namespace=namespace, role=role.role, description=DESCRIPTION))
         except (BotoCoreError, ClientError, LookupError, Unavailable) as trouble:
@@ -75,7 +77,9 @@ def _place(to: Path | None) -> Iterator[TextIO]:
     try:
         descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as trouble:
-        raise typer.BadParameter(str(trouble), param_hint="--to") from None
+        taken = "is there already, and may be somebody's token: name a new file"
+        why = taken if isinstance(trouble, FileExistsError) else trouble.strerror
+        raise typer.BadParameter(f"{to}: {why}", param_hint="--to") from None
     try:
         with os.fdopen(descriptor, "w") as file:
             yield file

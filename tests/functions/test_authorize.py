@@ -92,6 +92,26 @@ def test_of_all_else_it_says_nothing_and_refuses_nobody(api: Lambdas, form: str 
     assert told(api, None if form is None else form.replace("{}", text)) == {}
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (None, "this needs a token"),
+        ("{}", "this needs a token"),
+        ("Basic {}", "this needs a token"),
+        ("Bearer ", "not all of one"),
+        ("Bearer {}x", "not all of one"),
+        ("Bearer Bearer {}", "not all of one"),
+        ("Bearer {}", "unknown here, or has expired, or was revoked"),
+    ],
+)
+def test_who_is_not_known_hears_what_was_wrong_with_what_they_sent(api: Lambdas, form: str | None, said: str):
+    text = made(api).text
+    headers = {} if form is None else {"authorization": form.replace("{}", text)}
+    with pytest.raises(Unauthenticated, match=said) as refused:
+        identify({"requestContext": {}, "headers": headers}, api.runtime.settings, 0)
+    assert text not in str(refused.value)
+
+
 def test_what_it_says_is_the_same_whatever_is_asked_for(api: Lambdas):
     """A gateway remembers it by the header alone."""
     shown = f"Bearer {made(api).text}"

@@ -9,23 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from baton.api.identity import vouched
+from baton.api.identity import bearer, vouched
 
 if TYPE_CHECKING:
     from baton.services.runtime import Runtime
-
-_BEARER = "bearer"
 
 
 def authorize(runtime: Runtime, event: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to one event of the gateway. Raises Unavailable: a failure is answered by the gateway, and
     not remembered by it as anybody's rights."""
-    text = _bearer((event.get("headers") or {}).get("authorization") or "")
+    text = bearer(event.get("headers") or {})
     token = None if text is None else runtime.tokens.look_at(text)
     return {"isAuthorized": True, "context": vouched(token)}
-
-
-def _bearer(header: str) -> str | None:
-    """What follows the scheme, which is of any case. Source: RFC 6750, 2.1, and RFC 9110, 11.1."""
-    scheme, _, text = header.strip().partition(" ")
-    return text.strip() if scheme.lower() == _BEARER else None

@@ -9,7 +9,7 @@ from baton.config import Settings
 from baton.domain import names
 from baton.domain.clock import Millis
 from baton.domain.roles import Role
-from baton.domain.tokens import EVERY_NAMESPACE, Token
+from baton.domain.tokens import EVERY_NAMESPACE, Token, shown
 from baton.errors import Forbidden, InvalidRequest, Unauthenticated
 
 DEFAULT_NAMESPACE = "default"
@@ -17,7 +17,9 @@ NAMESPACE_HEADER = "baton-namespace"
 MAX_PRINCIPAL = 64
 """How much of what IAM calls somebody is kept, at most: rows and logs hold it."""
 TOKEN_HEADER = "authorization"
+_BEARER = "bearer"
 NO_TOKEN = "this needs a token: send it as 'Authorization: Bearer ...'"
+NOT_WHOLE = "what was sent is no token, or not all of one: 'Bearer', a space, and bt_... to its end"
 NOT_GOOD = "the token that was sent is unknown here, or has expired, or was revoked"
 
 
@@ -53,11 +55,20 @@ class Caller(NamedTuple):
     def demand_namespace(self, namespace: str) -> None:
         """Raise Forbidden unless the caller may act for ``namespace``, or for all of them."""
         if namespace != self.namespace and not self.everywhere:
-            raise Forbidden("this token belongs to another namespace")
+            raise _of_another(self.namespace, namespace)
 
 
 ANONYMOUS = Caller("", Role.VIEWER)
 """Who asks where no one need be known; nothing is done for it in any namespace."""
+
+
+def bearer(headers: Mapping[str, str]) -> str | None:
+    """The token that was sent: what follows the scheme, which is of any case.
+
+    Source: RFC 6750, 2.1, and RFC 9110, 11.1.
+    """
+    scheme, _, text = headers.get(TOKEN_HEADER, "").strip().partition(" ")
+    return text.strip() if scheme.lower() == _BEARER else None
 
 
 def vouched(token: Token | None) -> dict[str, str]:
@@ -85,13 +96,13 @@ def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Calle
     headers: Mapping[str, str] = event.get("headers") or {}
     allowed, role = said.get("namespace"), Role.named(said.get("role"))
     if not allowed or role is None or now >= int(said.get("expires_at") or now + 1):
-        raise Unauthenticated(NOT_GOOD if TOKEN_HEADER in headers else NO_TOKEN)
+        raise Unauthenticated(_what_is_wrong(bearer(headers)))
     named = headers.get(NAMESPACE_HEADER)
     if named is not None and not names.matches(names.NAMESPACE, named):
         raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
     everywhere = allowed == EVERY_NAMESPACE
     if named is not None and not everywhere and named != allowed:
-        raise Forbidden("this token belongs to another namespace")
+        raise _of_another(allowed, named)
     workflows = said.get("workflows")
     return Caller(
         namespace=(named or DEFAULT_NAMESPACE) if everywhere else allowed,
@@ -101,6 +112,19 @@ def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Calle
         workflows=None if workflows is None else frozenset(workflows.split()),
         everywhere=everywhere,
     )
+
+
+def _what_is_wrong(text: str | None) -> str:
+    """Why nobody is known: as much as whoever sent ``text`` can see themselves."""
+    if text is None:
+        return NO_TOKEN
+    return NOT_WHOLE if shown(text) is None else NOT_GOOD
+
+
+def _of_another(allowed: str, named: str) -> Forbidden:
+    """Says whose the token is, which its id says too."""
+    wanted = "every namespace" if named == EVERY_NAMESPACE else f"namespace {named}"
+    return Forbidden(f"this token is of namespace {allowed}, not of {wanted}")
 
 
 def _said(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from baton_sdk.cli.session import Session, command, take_globals
 from baton_sdk.cli.values import until
 from baton_sdk.cli.views import present, when
 from baton_sdk.errors import TooManyRequests, TryAgain, Unreachable
-from baton_sdk.tokens import EVERY_NAMESPACE, NewToken, Token
+from baton_sdk.tokens import EVERY_NAMESPACE, NewToken, Token, id_of
 
 COLUMNS = ("TOKEN", "ROLE", "NAMESPACE", "WORKFLOWS", "EXPIRES", "USED", "DESCRIPTION")
 
@@ -29,7 +29,7 @@ tokens = typer.Typer(
 Everywhere = Annotated[
     bool,
     typer.Option(
-        "--everywhere", help="About what is good in every namespace, not in one; takes an admin of all."
+        "--everywhere", help="Of every namespace at once, not of a single one; takes an admin of all."
     ),
 ]
 
@@ -169,6 +169,9 @@ def revoke(
     Example:
       baton token revoke default_k7q2m4xz
     """
+    if (known := id_of(token_id)) is not None:
+        # Its secret would go into a URL, and from there into logs.
+        raise typer.BadParameter(f"this is a token itself; its id is {known}", param_hint="ID")
     with session.client() as client:
         client.tokens.revoke(token_id)
     if session.out.as_json:

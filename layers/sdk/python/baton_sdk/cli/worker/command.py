@@ -52,6 +52,10 @@ def worker(
     worker goes on from what is recorded. A second Ctrl-C gives all of it back at once. What is not given here
     is as the module has it.
 
+    A driver's token is enough, unless functions say what starts them (on_completed, on_failed, on_event): to
+    announce that takes an operator's. With a driver's leave it out here, and have an operator register it by
+    `baton workflows apply`.
+
     \b
     Examples:
       baton worker app
