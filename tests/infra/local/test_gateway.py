@@ -30,7 +30,7 @@ def get(served, path, **headers):
 def test_everyone_on_loopback_is_admin_of_every_namespace(serve):
     event = get(serve(ok), "/v1/runs/x").json()
     assert event["requestContext"]["authorizer"] == {
-        "lambda": {"namespace": "*", "role": "admin", "token_id": "local"}
+        "lambda": {"namespace": "*", "role": "admin"}
     }
 
 
