@@ -29,9 +29,7 @@ def get(served, path, **headers):
 
 def test_everyone_on_loopback_is_admin_of_every_namespace(serve):
     event = get(serve(ok), "/v1/runs/x").json()
-    assert event["requestContext"]["authorizer"] == {
-        "lambda": {"namespace": "*", "role": "admin"}
-    }
+    assert event["requestContext"]["authorizer"] == {"lambda": {"namespace": "*", "role": "admin"}}
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]:4437", "LOCALHOST:9", "127.9.9.9"])
