@@ -81,11 +81,14 @@ def test_what_is_refused_for_another_reason_counts_too(api: Lambdas):
         api.call("DELETE", "/v1/runs/absent", authorizer=ANN).status,
         api.call("POST", "/v1/runs", b"{", authorizer=ANN).status,
         api.call("GET", "/v1/runs/absent", authorizer=ANN).status,
+        api.call("GET", "/v1/runs", authorizer=ANN, baton_namespace="another").status,
+        api.call("GET", "/v1/runs", authorizer=ANN, baton_namespace="*").status,
     ]
-    assert answers == [403, 400, 404]
+    assert answers == [403, 400, 404, 403, 400]
     rest = [api.call("GET", "/v1/runs", authorizer=ANN).status for _ in range(LIMIT)]
     assert rest.count(200) == LIMIT - len(answers)
     assert api.call("DELETE", "/v1/runs/absent", authorizer=ANN).status == 429
+    assert api.call("GET", "/v1/runs", authorizer=ANN, baton_namespace="another").status == 429
 
 
 def test_a_live_read_is_one_request_however_long_it_lasts(api: Lambdas):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
+from baton.domain.clock import rfc3339
 from baton.domain.roles import Role
 from baton.domain.tokens import EVERY_NAMESPACE, TEXT, Wish
 from tests.functions.lambdas import Answer, Lambdas
@@ -232,13 +233,34 @@ def test_also_when_events_flow_all_the_time(mine: Someone, viewer: Someone, hous
     assert house.clock.now() <= at(30.5)
 
 
-def test_a_stream_ends_soon_after_its_token_expired(viewer: Someone, house: House):
+def test_a_stream_ends_when_its_token_expires(viewer: Someone, house: House):
     list(stream(viewer, house))
-    assert house.clock.now() == at(45)
+    assert house.clock.now() == at(40)
 
 
-def test_a_store_that_can_not_tell_ends_no_stream(viewer: Someone, house: House):
-    opened = stream(viewer, house)
+def test_what_waits_ends_when_its_token_expires_and_takes_nothing_afterwards(
+    mine: Someone, viewer: Someone, house: House
+):
+    driver = mine.make("driver", expires_at="2026-01-01T00:00:10.000Z")
+    queue = {"workflow": "later", "run_id": "q", "mode": "queued"}
+    house.clock.plan(11, lambda: mine.ask("POST", "/v1/runs", queue))
+    claim = {"worker_id": "w", "workflows": ["later"], "wait_seconds": 20}
+    assert driver.ask("POST", "/v1/claims", claim).json == {"runs": []}
+    assert house.clock.now() == at(10)
+    assert driver.ask("POST", "/v1/claims", claim).status == 401
+    house.clock.advance(20)
+    for path, query in (
+        ("/v1/runs/r/wait", {"timeout_seconds": 25}),
+        ("/v1/runs/r/stream", {"offset": "now", "live": "long-poll"}),
+    ):
+        reader = mine.make("viewer", expires_at=rfc3339(house.clock.now() + 2_000))
+        begun = house.clock.now()
+        assert reader.ask("GET", path, query=query).status in (200, 204)
+        assert house.clock.now() == begun + 2_000
+
+
+def test_a_store_that_can_not_tell_ends_no_stream(mine: Someone, viewer: Someone, house: House):
+    opened = stream(mine, house)
     next(opened)
     catalog = house.settings.catalog_table
 

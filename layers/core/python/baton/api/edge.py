@@ -99,10 +99,8 @@ def _tried(
     caller = ANONYMOUS
     try:
         if row is not None and row.role is not None:
-            caller = identify(event, runtime.settings, runtime.clock.now())
+            caller = _identified(runtime, event)
             logger.thread_safe_append_keys(namespace=caller.namespace)
-            if caller.token_id is not None:
-                runtime.limiter.let_in(caller.token_id)
             caller.demand(row.role, "this")
         return handle(caller)
     except BatonError as error:
@@ -115,6 +113,13 @@ def _tried(
     if event["requestContext"]["http"]["method"] == "HEAD":
         answer.body = b""
     return answer
+
+
+def _identified(runtime: Runtime, event: Event) -> Caller:
+    def let_in(token_id: str) -> None:
+        runtime.limiter.let_in(token_id)  # made when there is a token to count
+
+    return identify(event, runtime.settings, runtime.clock.now(), let_in=let_in)
 
 
 def _note(name: str, status: int, took_ms: int) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from baton.config import Settings
 from baton.domain import names
-from baton.domain.clock import Millis
+from baton.domain.clock import Millis, millis
 from baton.domain.roles import Role
 from baton.domain.tokens import EVERY_NAMESPACE, Token, shown
 from baton.errors import Forbidden, InvalidRequest, Unauthenticated
@@ -28,7 +28,8 @@ class Caller(NamedTuple):
 
     ``by`` is what the audit calls them, None where nobody is known: on a laptop that trusts everyone.
     ``token_id`` None: they came without a token. ``workflows`` are those a driver may drive (None: any).
-    ``everywhere``: they may name any namespace, and have named this one.
+    ``everywhere``: they may name any namespace, and have named this one. ``lasts_seconds``: for how long
+    their token counts from now on, None where it does not expire.
     """
 
     namespace: str
@@ -37,6 +38,7 @@ class Caller(NamedTuple):
     token_id: str | None = None
     workflows: frozenset[str] | None = None
     everywhere: bool = False
+    lasts_seconds: float | None = None
 
     def demand(self, role: Role, what: str) -> None:
         """Raise Forbidden unless the caller's role is at least ``role``."""
@@ -84,9 +86,15 @@ def vouched(token: Token | None) -> dict[str, str]:
     return said
 
 
-def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Caller:
+def identify(
+    event: Mapping[str, Any],
+    settings: Settings,
+    now: Millis,
+    *,
+    let_in: Callable[[str], None] = lambda _token_id: None,
+) -> Caller:
     """The caller. Raises Unauthenticated, InvalidRequest, and Forbidden when a token of one namespace names
-    another.
+    another. ``let_in`` is told of a token that counts before anything else is refused it, and may raise.
 
     The authoriser says what is *allowed*; the header is resolved here, so that a decision the gateway has
     cached never crosses tenants. Whom the gateway let in by IAM is what the deployment's settings say: of
@@ -95,8 +103,12 @@ def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Calle
     said = _said(event["requestContext"].get("authorizer") or {}, settings)
     headers: Mapping[str, str] = event.get("headers") or {}
     allowed, role = said.get("namespace"), Role.named(said.get("role"))
-    if not allowed or role is None or now >= int(said.get("expires_at") or now + 1):
+    expires_at, token_id = said.get("expires_at"), said.get("token_id")
+    lasts = None if expires_at is None else (int(expires_at) - now) / millis(1)
+    if not allowed or role is None or (lasts is not None and lasts <= 0):
         raise Unauthenticated(_what_is_wrong(bearer(headers)))
+    if token_id is not None:
+        let_in(token_id)
     named = headers.get(NAMESPACE_HEADER)
     if named is not None and not names.matches(names.NAMESPACE, named):
         raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
@@ -107,10 +119,11 @@ def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Calle
     return Caller(
         namespace=(named or DEFAULT_NAMESPACE) if everywhere else allowed,
         role=role,
-        by=said.get("token_id") or said.get("principal"),
-        token_id=said.get("token_id"),
+        by=token_id or said.get("principal"),
+        token_id=token_id,
         workflows=None if workflows is None else frozenset(workflows.split()),
         everywhere=everywhere,
+        lasts_seconds=lasts,
     )
 
 

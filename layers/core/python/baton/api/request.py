@@ -106,9 +106,14 @@ class Request:
         return self._headers.get(name)
 
     def seconds(self, wish: float) -> float:
-        """``wish``, or what the function's time allows if that is less."""
-        left = getattr(self._context, "get_remaining_time_in_millis", None)
-        return wish if left is None else max(0.0, min(wish, left() / 1000 - ANSWER_SECONDS))
+        """``wish``, or less: what the function's time allows, and for how long the caller's token counts.
+        What comes to be there once it has expired is not theirs."""
+        left, most = getattr(self._context, "get_remaining_time_in_millis", None), wish
+        if left is not None:
+            most = min(most, left() / 1000 - ANSWER_SECONDS)
+        if self.caller.lasts_seconds is not None:
+            most = min(most, self.caller.lasts_seconds)
+        return max(0.0, most)
 
     def query(self, model: type[M]) -> M:
         """The query as a model. Raises InvalidRequest."""
