@@ -86,6 +86,14 @@ def test_a_token_is_revoked_by_its_id_and_no_other_path(connect):
         client.tokens.revoke("..")
 
 
+def test_who_would_revoke_a_token_by_its_secret_is_told_its_id_and_nothing_is_sent(connect):
+    handler, seen = answering(httpx.Response(204))
+    with pytest.raises(baton_sdk.InvalidRequest, match="its id is default_k7q2m4xz") as refused:
+        connect(handler).tokens.revoke(f"bt_default_k7q2m4xz_{'s' * 32}")
+    assert "sss" not in str(refused.value)
+    assert seen == []
+
+
 @pytest.mark.parametrize(
     ("call", "answer"),
     [

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from baton_sdk.calls import Calls, json_object, path_of, rfc3339
-from baton_sdk.tokens import Audited, NewToken, Token
+from baton_sdk.errors import InvalidRequest
+from baton_sdk.tokens import Audited, NewToken, Token, id_of
 from baton_sdk.transport import Transport
 
 
@@ -49,7 +50,10 @@ class TokenCalls(Calls):
 
     def revoke(self, token_id: str) -> None:
         """Have a token count no more. A gateway may remember it for a minute, and a live stream end as late
-        as its window does. NotFound for a token of a namespace that is not acted in."""
+        as its window does. NotFound for a token of a namespace that is not acted in; InvalidRequest for a
+        token's text, whose secret would go into a URL, and from there into logs."""
+        if (known := id_of(token_id)) is not None:
+            raise InvalidRequest(f"this is a token itself; its id is {known}")
         self._delete(path_of("tokens", token_id, "a token's id"))
 
 
