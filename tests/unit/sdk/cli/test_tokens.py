@@ -152,6 +152,19 @@ def test_options_as_a_debugger_shows_them_have_no_token():
     assert SECRET not in repr(GlobalOptions(token=SECRET))
 
 
+def test_a_tail_tells_whose_token_started_the_run(run):
+    started = {"workflow": "w", "input": None, "context_ref": None, "agent_id": None, "by": "k7q2m4xz"}
+    frame = f"event: data\nid: {offset(1)}\ndata: {json.dumps([message(0, 'start', started)])}\n\n"
+    closed = frame + f'event: control\ndata: {{"streamNextOffset":"{offset(1)}","streamClosed":true}}\n\n'
+
+    def answer(request):
+        if request.url.path == "/v1/runs/r1":
+            return {"run": run_json("r1")}
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, text=closed)
+
+    assert run("tail", "r1", answer=answer).stdout == f"{NOW}\tstart\tw, by k7q2m4xz\n"
+
+
 def test_a_tail_whose_token_is_revoked_ends_with_one_error(run):
     def answer(request):
         if request.url.path == "/v1/runs/r1":

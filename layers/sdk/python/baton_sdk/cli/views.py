@@ -109,9 +109,11 @@ def event_text(event: Event) -> Text:
         # A command's own colours come through; what else it may send to a terminal does not.
         return Text.from_ansi(data["line"])
     if event.type == "start" and isinstance(data, dict):
-        given = data.get("input")
-        said = str(data.get("workflow"))
-        return Text(said if given is None else f"{said} {compact(given, 200)}", style="bold")
+        given, by = data.get("input"), data.get("by")
+        said = [str(data.get("workflow"))]
+        said += [] if given is None else [f" {compact(given, 200)}"]
+        said += [] if by is None else [f", by {by}"]
+        return Text("".join(said), style="bold")
     if event.type == "end" and isinstance(data, dict):
         parts = [f", {name} {compact(data[name], 200)}" for name in _OUTCOME if data.get(name) is not None]
         return Text.assemble(state(str(data.get("status"))), *parts)
