@@ -141,7 +141,7 @@ class Functions(Construct):
         return {
             **{f"BATON_{table.upper()}_TABLE": each.table_name for table, each in granted.tables.items()},
             **told,
-            **{f"BATON_{setting.upper()}": value for setting, value in stage.settings.items()},
+            **stage.environment,
             "POWERTOOLS_SERVICE_NAME": stage.prefix,
         }
 

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
+from baton.config import Settings
+from baton.store.schema import TABLES
+
 DEVELOPMENT = "dev"
 
 LONGEST_REMEMBERED = 3600
@@ -60,6 +65,21 @@ class Stage:
             raise ValueError(f"authorizer_seconds: from 0 to {LONGEST_REMEMBERED}")
         if "authorizer_seconds" in self.settings:
             raise ValueError("authorizer_seconds is the stage's own, and none of its settings")
+        known = {each.name for each in msgspec.structs.fields(Settings)}
+        if unknown := set(self.settings) - known:
+            # A container would start without: one that is to bind IAM's callers must not be lost by a letter.
+            raise ValueError(f"settings: none is called {', '.join(sorted(unknown))}")
+        try:
+            Settings.from_env(
+                {f"BATON_{spec.name.upper()}_TABLE": spec.name for spec in TABLES} | self.environment
+            )
+        except msgspec.ValidationError as exc:
+            raise ValueError(f"settings: {exc}") from exc
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its settings are in the environment of its functions."""
+        return {f"BATON_{name.upper()}": value for name, value in self.settings.items()}
 
     @property
     def prefix(self) -> str:

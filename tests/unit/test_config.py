@@ -66,6 +66,8 @@ def test_a_malformed_setting_is_refused():
     [
         ("BATON_SIGNING_KEYS", ","),
         ("BATON_IAM_ROLE", "king"),
+        ("BATON_IAM_NAMESPACE", "team#"),
+        ("BATON_IAM_NAMESPACE", ""),
         ("BATON_DUE_SHARDS", "0"),
         ("BATON_PURGE_DELAY_SECONDS", "119"),
     ],

@@ -37,12 +37,15 @@ def test_the_gateway_remembers_callers_for_as_long_as_a_laptops():
         {"authorizer_seconds": -1},
         {"authorizer_seconds": 3601},
         {"settings": {"authorizer_seconds": "30"}},
+        {"settings": {"iam_rolle": "viewer"}},
+        {"settings": {"iam_role": "vewer"}},
+        {"settings": {"iam_namespace": "Team"}},
     ],
 )
-def test_a_stage_that_aws_would_refuse_is_refused_at_once(given):
+def test_a_stage_that_aws_or_its_containers_would_refuse_is_refused_at_once(given):
     from infra.aws.stage import Stage
 
-    with pytest.raises(ValueError, match=r"Lambda takes no two|not patterns|authorizer_seconds"):
+    with pytest.raises(ValueError, match=r"Lambda takes no two|not patterns|authorizer_seconds|^settings: "):
         Stage(name="x", protected=False, log_days=7, requests_per_second=1, burst=1, **given)
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from baton.domain import names
+
 LEAST_REQUESTS_PER_SECOND = 0.1
 """Of a token: one in a window."""
 
@@ -111,6 +113,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("signing_keys: none may be empty")
         if min(self.due_shards, self.settled_shards, self.queue_shards) < 1:
             raise ValueError("due_shards, settled_shards, queue_shards: at least 1")
+        if self.iam_namespace != "*" and not names.matches(names.NAMESPACE, self.iam_namespace):
+            raise ValueError(f"iam_namespace: * or what matches {names.NAMESPACE}")
         limit = self.token_requests_per_second
         if limit and not LEAST_REQUESTS_PER_SECOND <= limit < math.inf:
             raise ValueError(f"token_requests_per_second: 0, or at least {LEAST_REQUESTS_PER_SECOND}")
