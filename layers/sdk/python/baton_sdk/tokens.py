@@ -14,13 +14,19 @@ from baton_sdk.run import moment
 EVERY_NAMESPACE = "*"
 """What stands for a namespace where all of them are meant."""
 
-_TEXT = re.compile(r"bt_((?:[a-z0-9-]+_)?[a-z2-7]{8})_[a-z2-7]{32}")
+_ID = r"(?:[a-z0-9-]+_)?[a-z2-7]{8}"
+_TEXT = re.compile(rf"bt_({_ID})_[a-z2-7]{{32}}")
 
 
 def id_of(secret: str) -> str | None:
     """The id that a token's text begins with, and that anyone may know; None where it is no such text."""
     found = _TEXT.fullmatch(secret)
     return None if found is None else found[1]
+
+
+def is_id(text: str) -> bool:
+    """Whether a token's id reads so."""
+    return re.fullmatch(_ID, text) is not None
 
 
 def namespace_of(token_id: str) -> str:

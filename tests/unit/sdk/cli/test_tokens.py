@@ -122,10 +122,33 @@ def test_the_audit_is_the_newest_so_many_or_all(run, requests):
     assert run("audit", answer={"audit": []}, terminal=True).stderr == "nothing\n"
 
 
-def test_who_would_revoke_a_token_by_its_secret_is_told_its_id_and_nothing_is_sent(run, requests):
-    result = run("token", "revoke", SECRET)
+@pytest.mark.parametrize(
+    ("id_", "listed"),
+    [
+        ("team-a_k7q2m4xz", "it is of team-a: `baton --namespace team-a token list`"),
+        ("k7q2m4xz", "it is of every namespace: `baton token list --everywhere`"),
+    ],
+)
+def test_who_looks_for_a_token_in_another_namespace_than_its_own_is_told_of_that(id_, listed, run):
+    missing = problem(404, "not-found", "no such token here")
+    told = run("token", "revoke", id_, answer=missing)
+    assert told.exit_code == 1
+    assert listed in told.stderr and "error: no such token here" in told.stderr
+    assert "it is of" not in run("token", "revoke", id_, "--json", answer=missing).output
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (SECRET, "token given is default_k7q2m4xz"),
+        (SECRET[:-1], "token list` has"),
+        ("My_id", "token list` has"),
+    ],
+)
+def test_what_is_no_token_s_id_is_not_sent_a_secret_least_of_all(given, said, run, requests):
+    result = run("token", "revoke", given)
     assert (result.exit_code, requests) == (2, [])
-    assert "its id is default_k7q2m4xz" in result.stderr and SECRET not in result.output
+    assert said in " ".join(result.stderr.split()) and given not in result.output
 
 
 @pytest.mark.parametrize("verb", ["runs list", "token list", "audit", "start w", "tail r1", "workers"])

@@ -12,8 +12,8 @@ from baton_sdk.cli.output import Output
 from baton_sdk.cli.session import Session, command, take_globals
 from baton_sdk.cli.values import until
 from baton_sdk.cli.views import present, when
-from baton_sdk.errors import TooManyRequests, TryAgain, Unreachable
-from baton_sdk.tokens import EVERY_NAMESPACE, NewToken, Token, id_of
+from baton_sdk.errors import NotFound, TooManyRequests, TryAgain, Unreachable
+from baton_sdk.tokens import EVERY_NAMESPACE, NewToken, Token, id_of, is_id, namespace_of
 
 COLUMNS = ("TOKEN", "ROLE", "NAMESPACE", "WORKFLOWS", "EXPIRES", "USED", "DESCRIPTION")
 
@@ -106,7 +106,9 @@ def _hand_over(out: Output, made: NewToken) -> None:
     if out.for_person:
         out.note("this is shown once, and never again: send it as BATON_TOKEN, or --token")
     else:
-        out.note(f"made {made.token.id}, {made.token.role} of {_where(made.token)}; not shown again")
+        out.note(
+            f"made {made.token.id}, {made.token.role} of {_named(made.token.namespace)}; not shown again"
+        )
 
 
 def _show(out: Output, token: Token) -> None:
@@ -114,7 +116,7 @@ def _show(out: Output, token: Token) -> None:
         (
             ("token", token.id),
             ("role", token.role),
-            ("namespace", _where(token)),
+            ("namespace", _named(token.namespace)),
             ("workflows", ", ".join(token.workflows or ())),
             ("description", token.description),
             ("expires", when(token.expires_at) or "never"),
@@ -122,8 +124,8 @@ def _show(out: Output, token: Token) -> None:
     )
 
 
-def _where(token: Token) -> str:
-    return "every namespace" if token.namespace == EVERY_NAMESPACE else token.namespace
+def _named(namespace: str) -> str:
+    return "every namespace" if namespace == EVERY_NAMESPACE else namespace
 
 
 def list_tokens(session: Session, everywhere: Everywhere = False) -> None:
@@ -160,6 +162,20 @@ def _row(token: Token, *, for_person: bool) -> tuple[Any, ...]:
     )
 
 
+@contextmanager
+def _found_where_it_is(out: Output, token_id: str) -> Iterator[None]:
+    """Whoever acts in another namespace than the token's is told of its own, which its id begins with."""
+    try:
+        yield
+    except NotFound:
+        whose = namespace_of(token_id)
+        of_all = whose == EVERY_NAMESPACE
+        listed = "baton token list --everywhere" if of_all else f"baton --namespace {whose} token list"
+        if not out.as_json:
+            out.note(f"by its id it is of {_named(whose)}: `{listed}` has those that there are")
+        raise
+
+
 def revoke(
     session: Session, token_id: Annotated[str, typer.Argument(metavar="ID", help="Which; see the list.")]
 ) -> None:
@@ -169,10 +185,11 @@ def revoke(
     Example:
       baton token revoke default_k7q2m4xz
     """
-    if (known := id_of(token_id)) is not None:
-        # Its secret would go into a URL, and from there into logs.
-        raise typer.BadParameter(f"this is a token itself; its id is {known}", param_hint="ID")
-    with session.client() as client:
+    if not is_id(token_id):  # a secret would go into a URL, and from there into logs
+        whole = id_of(token_id)
+        right = "`baton token list` has them" if whole is None else f"that of the token given is {whole}"
+        raise typer.BadParameter(f"an id reads NAMESPACE_k7q2m4xz, or k7q2m4xz: {right}", param_hint="ID")
+    with session.client() as client, _found_where_it_is(session.out, token_id):
         client.tokens.revoke(token_id)
     if session.out.as_json:
         session.out.document({"revoked": token_id})
