@@ -16,7 +16,7 @@ class AuditPage(NamedTuple):
     after: str | None
 
 
-def beside(
+def audited(
     context: Context, namespace: str, action: Action, subject: str, *, by: str | None
 ) -> tuple[Write, ...]:
     """What keeps that somebody does something, for the transaction that does it: neither is there without
@@ -38,7 +38,7 @@ class Audit:
         """Keep that somebody is about to do what takes more than one transaction: before it, so that nothing
         is done unseen. It is kept also where that then fails, and again when it is repeated. Of nobody
         nothing is kept. Raises Unavailable."""
-        if writes := beside(self._context, namespace, action, subject, by=by):
+        if writes := audited(self._context, namespace, action, subject, by=by):
             self._context.dynamo.write(*writes)
 
     def list(self, namespace: str, *, limit: int, after: str | None) -> AuditPage:

@@ -152,7 +152,7 @@ class Context:
         """What callers show."""
         from baton.store.tokens import TokenStore
 
-        return TokenStore(self.dynamo, self.settings.catalog_table, self.audit)
+        return TokenStore(self.dynamo, self.settings.catalog_table)
 
     @MadeOnce
     def limits(self) -> LimitStore:

@@ -16,7 +16,7 @@ from baton.domain.log import Tail
 from baton.domain.run import Run, Step
 from baton.domain.states import State
 from baton.errors import NotFound
-from baton.services.audit import beside
+from baton.services.audit import audited
 from baton.services.context import Context
 from baton.services.details import Details, RunDetail
 from baton.services.lookup import Lookup
@@ -105,7 +105,7 @@ class Runs:
 
         def decide(run: Run, _tail: Tail) -> Step:
             step = decide_delete(run, rev=context.nonce(), now=context.clock.now())
-            return replace(step, also=beside(context, namespace, Action.RUN_DELETED, run_id, by=by))
+            return replace(step, also=audited(context, namespace, Action.RUN_DELETED, run_id, by=by))
 
         self._performer.perform(namespace, run_id, decide)
         self._lookup.forget(namespace, run_id)

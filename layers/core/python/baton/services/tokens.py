@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from baton.domain.audit import Action, Audited
-from baton.domain.clock import Millis, millis
+from baton.domain.audit import Action
+from baton.domain.clock import millis
 from baton.domain.tokens import Minted, Token, Wish, mint, namespace_of, shown
 from baton.errors import InvalidRequest, NotFound, TryAgain, Unavailable
 from baton.observability import logger
+from baton.services.audit import audited
 from baton.services.context import Context
 
 ROUNDS = 8
@@ -41,7 +42,8 @@ class Tokens:
             if wish.expires_at is not None and wish.expires_at <= now:
                 raise InvalidRequest.at(["body", "expires_at"], "is past already")
             made = mint(wish, entropy=context.entropy, by=by, rev=rev, now=now)
-            if context.tokens.create(made.token, _audited(made.token, Action.TOKEN_CREATED, by, rev, now)):
+            done = audited(context, wish.namespace, Action.TOKEN_CREATED, made.token.id, by=by)
+            if context.tokens.create(made.token, *done):
                 return made
         raise Unavailable("no id was free")
 
@@ -57,8 +59,8 @@ class Tokens:
         token = context.tokens.get(namespace, token_id) if namespace in within else None
         if token is None:
             raise NotFound("no such token here")
-        now, rev = context.clock.now(), context.nonce()
-        if not context.tokens.delete(token, _audited(token, Action.TOKEN_REVOKED, by, rev, now)):
+        done = audited(context, namespace, Action.TOKEN_REVOKED, token_id, by=by)
+        if not context.tokens.delete(token, *done):
             raise NotFound("no such token here")
 
     def look_at(self, text: str) -> Token | None:
@@ -88,10 +90,3 @@ class Tokens:
             self._context.tokens.use(token, now)
         except TryAgain as error:
             logger.warning("it could not be noted that a token is used", reason=error.detail)
-
-
-def _audited(token: Token, action: Action, by: str | None, rev: str, now: Millis) -> Audited | None:
-    """What the audit is to hold; nothing where nobody is known who does it."""
-    if by is None:
-        return None
-    return Audited(namespace=token.namespace, at=now, action=action, subject=token.id, by=by, rev=rev)

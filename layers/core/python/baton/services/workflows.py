@@ -8,7 +8,7 @@ from baton.domain.audit import Action
 from baton.domain.catalog import Link, Snapshot, Workflow, endings
 from baton.domain.registering import SUBSCRIBES, Registration, check, register
 from baton.errors import InvalidRequest, NotFound, Unavailable
-from baton.services.audit import beside
+from baton.services.audit import audited
 from baton.services.catalog import Catalog
 from baton.services.context import Context
 from baton.services.registering import ROUNDS, change_of
@@ -73,7 +73,7 @@ class Workflows:
             change = change_of(
                 standing, after, revision=revision, loc=SUBSCRIBES, now=now, settings=context.settings
             )
-            done = beside(context, wish.namespace, Action.WORKFLOW_PUT, wish.name, by=by)
+            done = audited(context, wish.namespace, Action.WORKFLOW_PUT, wish.name, by=by)
             if store.register(change, *done):
                 self._catalog.forget(wish.namespace)
                 return Registered(after.at(now) or after, created=before is None or not before.registered)
@@ -106,7 +106,7 @@ class Workflows:
             standing, now = context.catalog.workflow(namespace, name), context.clock.now()
             if standing is None or standing.at(now) is None:
                 raise NotFound(f"no workflow {name!r} is in the catalog")
-            done = beside(context, namespace, Action.WORKFLOW_DELETED, name, by=by)
+            done = audited(context, namespace, Action.WORKFLOW_DELETED, name, by=by)
             if context.catalog.delete(standing, now, rev, *done):
                 self._catalog.forget(namespace)
                 return

@@ -6,12 +6,10 @@ import msgspec
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.models import Model
 
-from baton.domain.audit import Audited
 from baton.domain.clock import Millis
 from baton.domain.roles import Role
 from baton.domain.tokens import Token
-from baton.store.audit import AuditStore
-from baton.store.dynamo import Dynamo, Raw, Table
+from baton.store.dynamo import Dynamo, Raw, Table, Write
 from baton.store.schema import CATALOG
 
 PREFIX = "bearer#"
@@ -43,18 +41,17 @@ class TokenRow(Model):
 class TokenStore:
     """The tokens in the catalog's table."""
 
-    def __init__(self, dynamo: Dynamo, table_name: str, audit: AuditStore) -> None:
+    def __init__(self, dynamo: Dynamo, table_name: str) -> None:
         self._dynamo = dynamo
         self._table = Table(dynamo, CATALOG, table_name)
-        self._audit = audit
 
     def get(self, namespace: str, token_id: str) -> Token | None:
         """The token, consistently: one that was revoked is gone at once."""
         raw = self._table.get(namespace, PREFIX + token_id, consistent=True)
         return None if raw is None else token_of(raw)
 
-    def create(self, token: Token, audited: Audited | None) -> bool:
-        """Keep a new token; False when its id is another's.
+    def create(self, token: Token, *also: Write) -> bool:
+        """Keep a new token, and write ``also`` with it; False when its id is another's.
 
         Our own ``rev`` found standing is this very write, its reply lost (I9).
         """
@@ -72,16 +69,15 @@ class TokenStore:
             expires_at=expires,
             ttl=None if expires is None else expires // 1000 + EXPIRED_FOR_SECONDS,
         )
-        also = () if audited is None else (self._audit.put(audited),)
         clash = self._dynamo.write(self._table.put(row, TokenRow.k.does_not_exist()), *also)
         found = None if clash is None else clash.existing[0]
         return clash is None or (found is not None and found["rv"]["S"] == token.rev)
 
-    def delete(self, token: Token, audited: Audited | None) -> bool:
+    def delete(self, token: Token, *also: Write) -> bool:
         """Revoke a token as it was read; also when it is gone by now, by this very write or another (I9).
+        ``also`` is written with it.
         False when another stands under its id."""
         gone = self._table.delete(token.namespace, PREFIX + token.id, TokenRow.rev == token.rev)
-        also = () if audited is None else (self._audit.put(audited),)
         clash = self._dynamo.write(gone, *also)
         return clash is None or clash.existing[0] is None
 
