@@ -29,7 +29,8 @@ tokens = typer.Typer(
 Everywhere = Annotated[
     bool,
     typer.Option(
-        "--everywhere", help="Of every namespace at once, not of a single one; takes an admin of all."
+        "--everywhere",
+        help="About tokens that are good in every namespace, not one namespace's; takes an admin of all.",
     ),
 ]
 
