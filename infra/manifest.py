@@ -136,7 +136,7 @@ class Function:
         return tuple(sorted(failures | ({PARKED} if self.asynchronous else set())))
 
     @property
-    def counts(self) -> bool:
+    def counts_requests(self) -> bool:
         """Whether it serves whom it asks for a token, and so counts how often that one asks."""
         return any(not route.open for route in self.routes)
 
@@ -157,9 +157,9 @@ def _of(table: TableSpec, *indexes: IndexSpec) -> tuple[Right, ...]:
     return tuple(Right(table.name, ("Query",), index.name) for index in indexes)
 
 
-def _with_what_all_do(each: Function) -> Function:
-    """The function, and the right to count."""
-    if not each.counts:
+def _with_the_right_to_count(each: Function) -> Function:
+    """The function; if it counts requests, beside what else it may do in the table where they are counted."""
+    if not each.counts_requests:
         return each
     rights = [right for right in each.rights if right.table != CATALOG.name]
     actions = {action for right in each.rights if right not in rights for action in right.actions}
@@ -329,7 +329,7 @@ _FUNCTIONS = (
     ),
 )
 
-FUNCTIONS = tuple(_with_what_all_do(each) for each in _FUNCTIONS)
+FUNCTIONS = tuple(_with_the_right_to_count(each) for each in _FUNCTIONS)
 
 
 def function(name: str) -> Function:

@@ -20,7 +20,7 @@ def create(request: Request) -> Response:
 
 @operation("listTokens", runtime)
 def list_(request: Request) -> Response:
-    query = request.query(token_models.OfNamespace)
+    query = request.query(token_models.NamespaceQuery)
     namespace = token_commands.namespace(request, query.namespace)
     about = (namespace, "listTokens")
     after = None if query.next_token is None else signatures.after(query.next_token, *about)
@@ -36,7 +36,7 @@ def revoke(request: Request) -> Response:
 
 @operation("listAudit", runtime)
 def audit(request: Request) -> Response:
-    query = request.query(token_models.OfNamespace)
+    query = request.query(token_models.NamespaceQuery)
     namespace = token_commands.namespace(request, query.namespace)
     about = (namespace, "listAudit")
     after = None if query.next_token is None else signatures.after(query.next_token, *about)

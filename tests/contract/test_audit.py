@@ -22,7 +22,7 @@ class Someone:
     """Who shows a token, as the authoriser vouches for them."""
 
     def __init__(self, api: Lambdas, text: str) -> None:
-        token = api.runtime.tokens.look_at(text)
+        token = api.runtime.tokens.authenticate(text)
         assert token is not None
         self.id, self.text, self.secret = token.id, text, text.rpartition("_")[2]
         self._api, self._said = api, vouched(token)

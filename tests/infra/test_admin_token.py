@@ -95,7 +95,7 @@ def test_an_admin_of_every_namespace_is_written_to_a_file_of_ones_own_and_nowher
     assert result.exit_code == 0, result.output
     text = file.read_text().strip()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    token = session.runtime.tokens.look_at(text)
+    token = session.runtime.tokens.authenticate(text)
     assert (token.role, token.namespace, token.workflows, token.expires_at) == (Role.ADMIN, "*", None, None)
     assert token.id in result.stderr
     assert not TEXT.search(result.output + "".join(capfd.readouterr()))
@@ -123,7 +123,7 @@ def test_on_a_terminal_it_is_shown(session, monkeypatch):
         admin_token.app(["--stack", STACK], standalone_mode=False)
     shown = os.read(ours, 1000).decode().strip()
     os.close(ours)
-    assert session.runtime.tokens.look_at(shown) is not None
+    assert session.runtime.tokens.authenticate(shown) is not None
 
 
 def test_where_it_would_lie_in_a_log_none_is_made(session):

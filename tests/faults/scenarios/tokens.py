@@ -29,7 +29,7 @@ class Minting(Scenario):
 
     def verify(self, answer: Minted) -> None:
         runtime = self.world.container().runtime
-        assert runtime.tokens.look_at(answer.text) == answer.token
+        assert runtime.tokens.authenticate(answer.text) == answer.token
         self.verify_unretried()
 
     def verify_unretried(self) -> None:
@@ -63,12 +63,12 @@ class Revoking(Minting):
 
     def verify(self, answer: Minted) -> None:
         runtime = self.world.container().runtime
-        assert runtime.tokens.look_at(answer.text) is None
-        assert not runtime.tokens.counts(answer.token.id)
+        assert runtime.tokens.authenticate(answer.text) is None
+        assert not runtime.tokens.still_good(answer.token.id)
         assert self.audited(Action.TOKEN_REVOKED) == [answer.token.id]
 
     def verify_unretried(self) -> None:
-        gone = not self.world.container().runtime.tokens.counts(self.made.token.id)
+        gone = not self.world.container().runtime.tokens.still_good(self.made.token.id)
         assert self.audited(Action.TOKEN_REVOKED) == [self.made.token.id] * gone
 
 
@@ -76,11 +76,11 @@ class Using(Revoking):
     """A token is used while it is noted: it counts before and after, whatever becomes of the note."""
 
     def act(self, container: Container) -> Minted:
-        assert container.runtime.tokens.look_at(self.made.text) is not None
+        assert container.runtime.tokens.authenticate(self.made.text) is not None
         return self.made
 
     def verify(self, answer: Minted) -> None:
-        assert self.world.container().runtime.tokens.look_at(answer.text) is not None
+        assert self.world.container().runtime.tokens.authenticate(answer.text) is not None
 
     def verify_unretried(self) -> None:
         self.verify(self.made)

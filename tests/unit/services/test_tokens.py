@@ -41,8 +41,8 @@ def broken(_operation, _request):
 
 def test_a_token_counts_from_its_making_in_every_container(house):
     made = create(house.container())
-    assert house.container().tokens.look_at(made.text) == made.token
-    assert house.container().tokens.counts(made.token.id)
+    assert house.container().tokens.authenticate(made.text) == made.token
+    assert house.container().tokens.still_good(made.token.id)
     assert audit(house) == [(Action.TOKEN_CREATED, made.token.id, "someone")]
 
 
@@ -67,7 +67,7 @@ def test_of_a_taken_id_another_is_tried_and_the_first_stays_as_it_is(house):
     second = create(runtime)
     assert chances == []
     assert second.token.id != first.token.id
-    assert house.container().tokens.look_at(first.text) == first.token
+    assert house.container().tokens.authenticate(first.text) == first.token
     assert [action for action, *_ in audit(house)] == [Action.TOKEN_CREATED] * 2
 
 
@@ -114,13 +114,13 @@ def test_what_proves_nothing_is_nobody(house):
         made.text.replace("tenant_", ""),
         made.text + "\n",
     ):
-        assert runtime.tokens.look_at(text) is None, text
+        assert runtime.tokens.authenticate(text) is None, text
 
 
 def test_a_text_of_another_form_is_not_looked_for(house):
     runtime = house.container()
     with calls_of(runtime) as calls:
-        runtime.tokens.look_at("Bearer " + "x" * 10_000)
+        runtime.tokens.authenticate("Bearer " + "x" * 10_000)
     assert calls == []
 
 
@@ -128,11 +128,11 @@ def test_it_counts_to_the_millisecond_before_it_expires(house):
     runtime = house.container()
     made = create(runtime, Wish(namespace="tenant", role=Role.VIEWER, expires_at=house.clock.now() + 1000))
     house.clock.advance(0.999)
-    assert runtime.tokens.look_at(made.text) is not None
-    assert runtime.tokens.counts(made.token.id)
+    assert runtime.tokens.authenticate(made.text) is not None
+    assert runtime.tokens.still_good(made.token.id)
     house.clock.advance(0.001)
-    assert runtime.tokens.look_at(made.text) is None
-    assert not runtime.tokens.counts(made.token.id)
+    assert runtime.tokens.authenticate(made.text) is None
+    assert not runtime.tokens.still_good(made.token.id)
     assert [each.id for each in listed(house)] == [made.token.id]
 
 
@@ -142,9 +142,9 @@ def test_that_it_is_used_is_written_at_most_once_an_hour(house):
     begun = house.clock.now()
     for wait in (0, 1, USED_EVERY_SECONDS - 2, 1, USED_EVERY_SECONDS):
         house.clock.advance(wait)
-        assert house.container().tokens.look_at(made.text) is not None
+        assert house.container().tokens.authenticate(made.text) is not None
     with calls_of(runtime) as calls:
-        runtime.tokens.look_at(made.text)
+        runtime.tokens.authenticate(made.text)
     assert names_of(calls) == ["GetItem"]
     assert listed(house)[0].used_at == begun + 2 * USED_EVERY_SECONDS * 1000
 
@@ -158,7 +158,7 @@ def test_that_use_can_not_be_noted_keeps_nobody_out(house):
             raise ReadTimeoutError(endpoint_url="dynamodb")
 
     with before_each_call(runtime, unwritable):
-        assert runtime.tokens.look_at(made.text) == made.token
+        assert runtime.tokens.authenticate(made.text) == made.token
 
 
 def test_a_store_that_can_not_answer_says_of_nobody_who_he_is(house):
@@ -166,9 +166,9 @@ def test_a_store_that_can_not_answer_says_of_nobody_who_he_is(house):
     runtime = house.container()
     with before_each_call(runtime, broken):
         with pytest.raises(Unavailable):
-            runtime.tokens.look_at(made.text)
+            runtime.tokens.authenticate(made.text)
         with pytest.raises(Unavailable):
-            runtime.tokens.counts(made.token.id)
+            runtime.tokens.still_good(made.token.id)
 
 
 # Revoke
@@ -177,11 +177,11 @@ def test_a_store_that_can_not_answer_says_of_nobody_who_he_is(house):
 def test_a_revoked_token_counts_nowhere_from_then_on(house):
     runtime, other = house.container(), house.container()
     made = create(runtime)
-    assert other.tokens.look_at(made.text) is not None
+    assert other.tokens.authenticate(made.text) is not None
     house.clock.advance(0.001)
     revoke(runtime, made.token)
-    assert other.tokens.look_at(made.text) is None
-    assert not other.tokens.counts(made.token.id)
+    assert other.tokens.authenticate(made.text) is None
+    assert not other.tokens.still_good(made.token.id)
     assert listed(house) == []
     assert audit(house)[0] == (Action.TOKEN_REVOKED, made.token.id, "someone")
 
@@ -218,9 +218,9 @@ def test_use_at_the_moment_of_revocation_brings_nothing_back(house):
             revoke(rival, made.token)
 
     with before_each_call(runtime, overtake):
-        assert runtime.tokens.look_at(made.text) is not None  # it counted when it was read
+        assert runtime.tokens.authenticate(made.text) is not None  # it counted when it was read
     assert listed(house) == []
-    assert runtime.tokens.look_at(made.text) is None
+    assert runtime.tokens.authenticate(made.text) is None
 
 
 def test_revocation_at_the_moment_of_use_stands(house):
@@ -229,7 +229,7 @@ def test_revocation_at_the_moment_of_use_stands(house):
 
     def overtake(operation, _request):
         if operation == "TransactWriteItems":
-            assert rival.tokens.look_at(made.text) is not None
+            assert rival.tokens.authenticate(made.text) is not None
 
     with before_each_call(runtime, overtake):
         revoke(runtime, made.token)
@@ -258,7 +258,7 @@ def test_whose_token_it_is_decides_not_how_its_id_looks(house):
         revoke(runtime, theirs.token, within=(EVERY_NAMESPACE,))
     parts = shown(theirs.text)
     assert parts is not None and parts.namespace == tenant
-    assert runtime.tokens.look_at(anywhere.text) == anywhere.token
+    assert runtime.tokens.authenticate(anywhere.text) == anywhere.token
 
 
 # List

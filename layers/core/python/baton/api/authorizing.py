@@ -19,5 +19,5 @@ def authorize(runtime: Runtime, event: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to one event of the gateway. Raises Unavailable: a failure is answered by the gateway, and
     not remembered by it as anybody's rights."""
     text = bearer(event.get("headers") or {})
-    token = None if text is None else runtime.tokens.look_at(text)
+    token = None if text is None else runtime.tokens.authenticate(text)
     return {"isAuthorized": True, "context": vouched(token)}

@@ -25,7 +25,8 @@ _tail = msgspec.msgpack.Decoder(tuple[str, int, Header, bool, int, int])
 class Signatures:
     """Signs with the newest key, believes all of them (oldest first, so that keys can be rotated).
 
-    A token is bound to what it is about by signing that with it, unsaid: moved elsewhere it is a forgery.
+    What is signed is bound to what it is about by signing that with it, unsaid: moved elsewhere it is a
+    forgery.
     Raises ValueError without a key.
     """
 

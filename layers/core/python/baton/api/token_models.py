@@ -39,7 +39,7 @@ class CreateToken(Body, frozen=True):
     expires_at: Time | None = None
 
 
-class OfNamespace(PageQuery, frozen=True):
+class NamespaceQuery(PageQuery, frozen=True):
     """Which page of a list, and whose: without ``namespace`` of the one that is acted in."""
 
     namespace: AnyNamespace | None = None

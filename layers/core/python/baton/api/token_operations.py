@@ -25,7 +25,7 @@ TOKEN_OPERATIONS: tuple[Operation, ...] = (
         function="tokens",
         role=Role.ADMIN,
         summary="List tokens, by id, without their secrets.",
-        query=token_models.OfNamespace,
+        query=token_models.NamespaceQuery,
         answers={200: Answer("One page.", token_answers.TokensPage)},
     ),
     Operation(
@@ -45,7 +45,7 @@ TOKEN_OPERATIONS: tuple[Operation, ...] = (
         function="tokens",
         role=Role.ADMIN,
         summary="List who did what beside the runs' logs, the newest first.",
-        query=token_models.OfNamespace,
+        query=token_models.NamespaceQuery,
         answers={200: Answer("One page.", token_answers.AuditPage)},
     ),
 )

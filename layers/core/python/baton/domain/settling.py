@@ -21,8 +21,8 @@ from baton.errors import IdempotencyMismatch, InFlight
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends. ``output`` is canonical JSON; ``key`` and ``body`` are digests of the finishing
     request; ``cancel`` is the intent that ends it, where one does, and ``by`` who had that done, where
-    somebody is known. ``continued_as`` is the run it goes on
-    as, ``also`` what is written in the same transaction."""
+    somebody is known. ``continued_as`` is the run it goes on as, ``also`` what is written in the same
+    transaction."""
 
     status: State
     output: bytes = NULL

@@ -160,7 +160,7 @@ class Runtime:
 
     @MadeOnce
     def tokens(self) -> Tokens:
-        """Where tokens are made, revoked, and looked at."""
+        """Where tokens are made, revoked, and proven."""
         from baton.services.tokens import Tokens
 
         return Tokens(self._context)

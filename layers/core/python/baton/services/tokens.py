@@ -1,4 +1,4 @@
-"""Tokens: made, listed, revoked, and looked at when somebody shows one."""
+"""Tokens: made, listed, revoked, and proven when somebody shows one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TokensPage(NamedTuple):
 
 
 class Tokens:
-    """Where tokens are made, listed, revoked, and looked at."""
+    """Where tokens are made, listed, revoked, and proven."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -63,7 +63,7 @@ class Tokens:
         if not context.tokens.delete(token, *done):
             raise NotFound("no such token here")
 
-    def look_at(self, text: str) -> Token | None:
+    def authenticate(self, text: str) -> Token | None:
         """The token that ``text`` is, if it is one that counts. Raises Unavailable.
 
         That it was used is noted at most once an hour, and not at all where that fails.
@@ -77,7 +77,7 @@ class Tokens:
         self._used(token)
         return token
 
-    def counts(self, token_id: str) -> bool:
+    def still_good(self, token_id: str) -> bool:
         """Whether a token that was good still is: neither revoked nor expired. Raises Unavailable."""
         token = self._context.tokens.get(namespace_of(token_id), token_id)
         return token is not None and token.good(self._context.clock.now())
