@@ -93,7 +93,7 @@ def authorisation(result):
         (
             ["--token", SECRETS["other"]],
             problem(404, "not-found"),
-            "may read namespace the token's with token of another kind",
+            "may read its namespace with a token that is none of Baton's",
         ),
     ],
 )

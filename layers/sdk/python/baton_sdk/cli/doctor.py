@@ -139,11 +139,14 @@ def _authorised(client: Client) -> str:
     if address.token is None:
         return f"may read namespace {address.namespace or 'default'} without a token"
     token_id, role = id_of(address.token), _role(client)
-    its_own = "the token's" if token_id is None else namespace_of(token_id)
+    whose = "" if role is None else f", role {role}"
+    if token_id is None:
+        place = f"namespace {address.namespace}" if address.namespace else "its namespace"
+        return f"may read {place} with a token that is none of Baton's{whose}"
+    its_own = namespace_of(token_id)
     namespace = address.namespace or ("default" if its_own == EVERY_NAMESPACE else its_own)
     every = ", good in every namespace" if its_own == EVERY_NAMESPACE else ""
-    whose = "" if role is None else f", role {role}"
-    return f"may read namespace {namespace} with token {token_id or 'of another kind'}{whose}{every}"
+    return f"may read namespace {namespace} with token {token_id}{whose}{every}"
 
 
 def _role(client: Client) -> str | None:
