@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,6 +19,7 @@ from baton.api.request import MAX_BODY
 from baton.domain import names
 from baton.domain.payload import MAX_DEPTH, MAX_PAYLOAD
 from infra.local.events import answer_of
+from tests.contract.bodies import BODIES
 from tests.functions.lambdas import Answer, Lambdas
 from tests.fuzz.frames import frames
 from tests.unit.house import House
@@ -31,19 +31,6 @@ WITH_BODY = [row for row in OPERATIONS if row.body is not None]
 WITH_PATH = [row for row in OPERATIONS if "{" in row.path]
 WITH_QUERY = [row for row in OPERATIONS if row.query is not None]
 BY_HEADERS = [row for row in OPERATIONS if row.headers]
-BODIES: Mapping[str, Any] = {
-    "startRun": {"workflow": "w"},
-    "finishRun": {"status": "failed"},
-    "suspendRun": {"event": "news"},
-    "appendToStream": {"type": "x"},
-    "republish": {"workflow": "w"},
-    "claimRuns": {"worker_id": "w", "workflows": ["w"]},
-    "claimRun": {"worker_id": "w"},
-    "renewLease": {"worker_id": "w", "attempt": 1},
-    "releaseRun": {"worker_id": "w", "attempt": 1},
-    "putWorker": {"workflows": [{"name": "w"}]},
-    "createToken": {"role": "viewer"},
-}
 HEADERS = [
     "accept",
     "baton-attempt",
@@ -246,7 +233,7 @@ def evil(*of: str) -> st.SearchStrategy[dict[str, str]]:
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     row=st.sampled_from(OPERATIONS),
     headers=evil(*HEADERS),
@@ -270,7 +257,7 @@ def test_no_answers_head_holds_a_line_that_a_client_wrote(
 # Event streams
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     said=st.lists(
         st.tuples(

@@ -16,6 +16,7 @@ from baton import errors
 from baton.api.contract import OPERATIONS
 from baton.api.problems import KINDS
 from baton.observability import logger
+from tests.contract.bodies import BODIES
 from tests.functions.lambdas import Lambdas
 
 
@@ -88,23 +89,10 @@ def test_a_fault_of_ours_is_logged_and_told_to_no_one(api: Lambdas, row: Any, lo
     def fault(*_args: Any, **_kwargs: Any) -> Any:
         raise RuntimeError(quoted)
 
-    bodies = {
-        "startRun": {"workflow": "w"},
-        "finishRun": {"status": "failed"},
-        "appendToStream": {"type": "x"},
-        "suspendRun": {"event": "news"},
-        "republish": {"workflow": "w"},
-        "claimRuns": {"worker_id": "w", "workflows": ["w"]},
-        "claimRun": {"worker_id": "w"},
-        "renewLease": {"worker_id": "w", "attempt": 1},
-        "releaseRun": {"worker_id": "w", "attempt": 1},
-        "putWorker": {"workflows": [{"name": "w"}]},
-        "createToken": {"role": "viewer"},
-    }
     path = re.sub(r"\{\w+\}", "n", row.path.replace("{token_id}", "default_aaaaaaaa"))
     connection = api.runtime.dynamo.connection
     with patch.object(connection, "dispatch", fault), patch.object(connection, "query", fault):
-        answer = api.call(row.method, path, bodies.get(row.id))
+        answer = api.call(row.method, path, BODIES.get(row.id))
     assert answer.status == 500
     assert quoted.encode() not in answer.body
     [line] = [json.loads(line) for line in logged.getvalue().splitlines()]
