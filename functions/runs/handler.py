@@ -23,7 +23,7 @@ def list_(request: Request) -> Response:
     query = request.query(models.RunsQuery)
     wanted = stretches.filter_of(query)
     about = (request.namespace, "listRuns", stretches.filter_digest(wanted))
-    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    after = signatures.after(query.next_token, *about)
     page = runtime.runs.list(request.namespace, wanted, limit=query.limit, after=after)
     return response.json(200, render.page(page, lambda place: signatures.cursor(place, *about)))
 

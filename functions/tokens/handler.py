@@ -23,7 +23,7 @@ def list_(request: Request) -> Response:
     query = request.query(token_models.NamespaceQuery)
     namespace = token_commands.namespace(request, query.namespace)
     about = (namespace, "listTokens")
-    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    after = signatures.after(query.next_token, *about)
     page = runtime.tokens.list(namespace, limit=query.limit, after=after)
     return response.json(200, token_render.page(page, lambda place: signatures.cursor(place, *about)))
 
@@ -39,7 +39,7 @@ def audit(request: Request) -> Response:
     query = request.query(token_models.NamespaceQuery)
     namespace = token_commands.namespace(request, query.namespace)
     about = (namespace, "listAudit")
-    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    after = signatures.after(query.next_token, *about)
     page = runtime.audit.list(namespace, limit=query.limit, after=after)
     return response.json(200, token_render.audit(page, lambda place: signatures.cursor(place, *about)))
 

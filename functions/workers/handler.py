@@ -29,7 +29,7 @@ def hear(request: Request) -> Response:
 def list_(request: Request) -> Response:
     query = request.query(models.PageQuery)
     about = (request.namespace, "listWorkers")
-    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    after = signatures.after(query.next_token, *about)
     page = runtime.workers.list(request.namespace, limit=query.limit, after=after)
     answer = worker_render.page(page, lambda place: signatures.cursor(place, *about), runtime.workers.dead_at)
     return response.json(200, answer)

@@ -16,7 +16,7 @@ signatures = Signatures(runtime.signing_keys)
 def list_(request: Request) -> Response:
     query = request.query(models.PageQuery)
     about = (request.namespace, "listWorkflows")
-    after = None if query.next_token is None else signatures.after(query.next_token, *about)
+    after = signatures.after(query.next_token, *about)
     page = runtime.workflows.list(request.namespace, limit=query.limit, after=after)
     return response.json(200, catalog_render.page(page, lambda place: signatures.cursor(place, *about)))
 

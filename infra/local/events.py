@@ -17,7 +17,8 @@ from baton.domain.clock import Millis
 from infra.local.names import ACCOUNT
 from infra.local.routing import Match
 
-API_ID = LOCAL = "local"
+API_ID = "local"
+REGION = "local"
 STAGE = "$default"
 
 _TEXT = frozenset({"application/json", "application/javascript", "application/xml"})
@@ -102,7 +103,7 @@ def authorizer_event(request: HttpRequest, match: Match, *, request_id: str, at:
     left_out = ("body", "isBase64Encoded", "requestContext")
     return {name: value for name, value in event.items() if name not in left_out} | {
         "type": "REQUEST",
-        "routeArn": f"arn:aws:execute-api:{LOCAL}:{ACCOUNT}:{API_ID}/{STAGE}/"
+        "routeArn": f"arn:aws:execute-api:{REGION}:{ACCOUNT}:{API_ID}/{STAGE}/"
         f"{match.route_key.replace(' ', '')}",
         "identitySource": [request.header("authorization") or ""],
         "requestContext": context,

@@ -69,9 +69,11 @@ class Signatures:
         """The token with which a list about something goes on."""
         return _sign(self._cursors, after.encode(), *about)
 
-    def after(self, token: str, *about: str, where: str = "query") -> str:
-        """Where the list about something goes on. Raises InvalidRequest, at ``where`` the token came, for one
-        of any other use."""
+    def after(self, token: str | None, *about: str, where: str = "query") -> str | None:
+        """Where the list about something goes on; None, without a token: it begins. Raises InvalidRequest, at
+        ``where`` the token came, for one of any other use."""
+        if token is None:
+            return None
         place = _verified(self._cursors, token, *about)
         if place is None:
             raise InvalidRequest.at([where, "next_token"], "not a token that this list, so filtered, gave")

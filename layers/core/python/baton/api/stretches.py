@@ -66,5 +66,5 @@ def republish_range(request: Request, signatures: Signatures) -> tuple[Republish
     endings = [state.value for state in wish.endings]
     asked = [wish.workflow, endings, wish.since, wish.until, wish.subscriber, wish.dry_run]
     about = (request.namespace, "republish", digest(canonical(asked)))
-    place = None if body.next_token is None else signatures.after(body.next_token, *about, where="body")
+    place = signatures.after(body.next_token, *about, where="body")
     return replace(wish, place=place), about
