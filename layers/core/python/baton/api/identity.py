@@ -57,7 +57,7 @@ class Caller(NamedTuple):
     def demand_namespace(self, namespace: str) -> None:
         """Raise Forbidden unless the caller may act for ``namespace``, or for all of them."""
         if namespace != self.namespace and not self.everywhere:
-            raise _of_another(self.namespace, namespace)
+            raise _of_one(self.namespace)
 
 
 ANONYMOUS = Caller("", Role.VIEWER)
@@ -114,7 +114,7 @@ def identify(
         raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
     everywhere = allowed == EVERY_NAMESPACE
     if named is not None and not everywhere and named != allowed:
-        raise _of_another(allowed, named)
+        raise _of_one(allowed)
     workflows = said.get("workflows")
     return Caller(
         namespace=(named or DEFAULT_NAMESPACE) if everywhere else allowed,
@@ -134,10 +134,10 @@ def _what_is_wrong(text: str | None) -> str:
     return NOT_WHOLE if shown(text) is None else NOT_GOOD
 
 
-def _of_another(allowed: str, named: str) -> Forbidden:
-    """Says whose the token is, which its id says too."""
-    wanted = "every namespace" if named == EVERY_NAMESPACE else f"namespace {named}"
-    return Forbidden(f"this token is of namespace {allowed}, not of {wanted}")
+def _of_one(namespace: str) -> Forbidden:
+    """Says whose the token is, which its id says too; not what was named, so that no answer names a tenant to
+    another."""
+    return Forbidden(f"this token is of namespace {namespace} alone")
 
 
 def _said(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
