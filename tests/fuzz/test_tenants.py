@@ -34,7 +34,7 @@ MOST_STEPS = 25
 FIRST = ((RUNS[0], 2), (RUNS[1], 4), (RUNS[2], 5))
 """An attached run and a queued one of the workflow that another follows, and one of that."""
 LATE = (("register", 3), ("start", 2), ("finish", 0))
-VIEW_EVERY = 7
+VIEW_EVERY = 13
 """Steps, to go faster: what stands in the tables is looked at after each."""
 
 
