@@ -29,7 +29,9 @@ settings.load_profile("gate")
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--all-points", action="store_true", help="faults: every way to die around every call, and orders that change turns more often"
+        "--all-points",
+        action="store_true",
+        help="faults: every way to die around every call, and orders that change turns more often",
     )
 
 
