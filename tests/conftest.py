@@ -29,13 +29,11 @@ settings.load_profile("gate")
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--all-points",
-        action="store_true",
-        help="faults: every way to die around every call, and orders that change turns more often",
+        "--all-points", action="store_true", help="faults: a process dies in every way around every call"
     )
 
 
 @pytest.fixture(scope="session")
 def all_points(request):
-    """Whether nothing is left out that most likely shows the same."""
+    """Whether no point is left out."""
     return request.config.getoption("--all-points")

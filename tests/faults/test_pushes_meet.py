@@ -110,7 +110,5 @@ def test_in_whatever_order_their_calls_meet_claiming_decides(name: str, house: H
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MEETINGS)
-def test_in_whatever_order_they_change_turns_more_often_too(
-    name: str, house: House, all_points: bool
-) -> None:
-    explore(MEETINGS[name], house, changes=3 if all_points else 2)
+def test_in_whatever_order_they_change_turns_more_often_too(name: str, house: House) -> None:
+    explore(MEETINGS[name], house, changes=3)
