@@ -13,7 +13,7 @@ signatures = Signatures(runtime.signing_keys)
 
 @operation("finishRun", runtime)
 def handler(request: Request) -> Response:
-    command, run_id = commands.finish(request), request.run_id
-    echo = signatures.echoed(request.namespace, run_id, request.header("baton-tail"))
-    done = runtime.finishes.finish(request.namespace, run_id, command, echo=echo)
+    command = commands.finish(request)
+    echo = signatures.echoed(request.namespace, request.run_id, request.header("baton-tail"))
+    done = runtime.finishes.finish(request.namespace, request.run_id, command, echo=echo)
     return response.json(200, answers.Finished(render.run(done.detail), done.finished))

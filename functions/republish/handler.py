@@ -20,9 +20,9 @@ def of_run(request: Request) -> Response:
 
 @operation("republish", runtime)
 def of_range(request: Request) -> Response:
-    wish, about = stretches.republish_range(request, signatures)
+    wish, pages = stretches.republish_range(request, signatures)
     done = runtime.republisher.range(wish)
-    return response.json(200, render.republished(done, lambda place: signatures.cursor(place, *about)))
+    return response.json(200, render.republished(done, pages.token))
 
 
 handler = Routes(runtime, of_run, of_range)

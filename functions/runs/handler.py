@@ -22,10 +22,11 @@ def get(request: Request) -> Response:
 def list_(request: Request) -> Response:
     query = request.query(models.RunsQuery)
     wanted = stretches.filter_of(query)
-    about = (request.namespace, "listRuns", stretches.filter_digest(wanted))
-    after = signatures.after(query.next_token, *about)
-    page = runtime.runs.list(request.namespace, wanted, limit=query.limit, after=after)
-    return response.json(200, render.page(page, lambda place: signatures.cursor(place, *about)))
+    pages = signatures.pages(request.namespace, "listRuns", stretches.filter_digest(wanted))
+    page = runtime.runs.list(
+        request.namespace, wanted, limit=query.limit, after=pages.after(query.next_token)
+    )
+    return response.json(200, render.page(page, pages.token))
 
 
 @operation("waitForRun", runtime)

@@ -22,10 +22,9 @@ def create(request: Request) -> Response:
 def list_(request: Request) -> Response:
     query = request.query(token_models.NamespaceQuery)
     namespace = token_commands.namespace(request, query.namespace)
-    about = (namespace, "listTokens")
-    after = signatures.after(query.next_token, *about)
-    page = runtime.tokens.list(namespace, limit=query.limit, after=after)
-    return response.json(200, token_render.page(page, lambda place: signatures.cursor(place, *about)))
+    pages = signatures.pages(namespace, "listTokens")
+    page = runtime.tokens.list(namespace, limit=query.limit, after=pages.after(query.next_token))
+    return response.json(200, token_render.page(page, pages.token))
 
 
 @operation("revokeToken", runtime)
@@ -38,10 +37,9 @@ def revoke(request: Request) -> Response:
 def audit(request: Request) -> Response:
     query = request.query(token_models.NamespaceQuery)
     namespace = token_commands.namespace(request, query.namespace)
-    about = (namespace, "listAudit")
-    after = signatures.after(query.next_token, *about)
-    page = runtime.audit.list(namespace, limit=query.limit, after=after)
-    return response.json(200, token_render.audit(page, lambda place: signatures.cursor(place, *about)))
+    pages = signatures.pages(namespace, "listAudit")
+    page = runtime.audit.list(namespace, limit=query.limit, after=pages.after(query.next_token))
+    return response.json(200, token_render.audit(page, pages.token))
 
 
 handler = Routes(runtime, create, list_, revoke, audit)

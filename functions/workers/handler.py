@@ -28,10 +28,9 @@ def hear(request: Request) -> Response:
 @operation("listWorkers", runtime)
 def list_(request: Request) -> Response:
     query = request.query(models.PageQuery)
-    about = (request.namespace, "listWorkers")
-    after = signatures.after(query.next_token, *about)
-    page = runtime.workers.list(request.namespace, limit=query.limit, after=after)
-    answer = worker_render.page(page, lambda place: signatures.cursor(place, *about), runtime.workers.dead_at)
+    pages = signatures.pages(request.namespace, "listWorkers")
+    page = runtime.workers.list(request.namespace, limit=query.limit, after=pages.after(query.next_token))
+    answer = worker_render.page(page, pages.token, runtime.workers.dead_at)
     return response.json(200, answer)
 
 

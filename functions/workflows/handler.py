@@ -15,10 +15,9 @@ signatures = Signatures(runtime.signing_keys)
 @operation("listWorkflows", runtime)
 def list_(request: Request) -> Response:
     query = request.query(models.PageQuery)
-    about = (request.namespace, "listWorkflows")
-    after = signatures.after(query.next_token, *about)
-    page = runtime.workflows.list(request.namespace, limit=query.limit, after=after)
-    return response.json(200, catalog_render.page(page, lambda place: signatures.cursor(place, *about)))
+    pages = signatures.pages(request.namespace, "listWorkflows")
+    page = runtime.workflows.list(request.namespace, limit=query.limit, after=pages.after(query.next_token))
+    return response.json(200, catalog_render.page(page, pages.token))
 
 
 @operation("putWorkflow", runtime)

@@ -268,7 +268,7 @@ HEADER = Header(attempt=1, closed=False)
 
 def after(token: bytes, about: tuple[str, ...] = ABOUT) -> str | None:
     try:
-        return SIGNATURES.after(token.decode("latin-1"), *about)
+        return SIGNATURES.pages(*about).after(token.decode("latin-1"))
     except InvalidRequest:
         return None
 
@@ -276,7 +276,7 @@ def after(token: bytes, about: tuple[str, ...] = ABOUT) -> str | None:
 @given(st.text(max_size=20), st.lists(st.text(max_size=8), min_size=1, max_size=4))
 @settings(max_examples=5)
 def test_of_all_its_neighbours_only_it_is_ours(place: str, about: list[str]):
-    token = SIGNATURES.cursor(place, *about).encode()
+    token = SIGNATURES.pages(*about).token(place).encode()
     assert after(token, tuple(about)) == place
     assert [each for each in (*flipped(token), *cut(token)) if after(each, tuple(about)) is not None] == []
     assert after(token, (*about, "")) is None
@@ -286,7 +286,7 @@ def test_of_all_its_neighbours_only_it_is_ours(place: str, about: list[str]):
 @given(noise=st.binary(max_size=64), at=st.integers(0, 100), gone=st.integers(0, 100))
 @settings(max_examples=100)
 def test_noise_in_it_makes_another_of_it(noise: bytes, at: int, gone: int):
-    token = SIGNATURES.cursor("the place", *ABOUT).encode()
+    token = SIGNATURES.pages(*ABOUT).token("the place").encode()
     forged = token[:at] + noise + token[at + gone :]
     assert (after(forged) is not None) == (forged == token)
 
@@ -303,4 +303,4 @@ def test_of_all_neighbours_of_a_tail_only_it_is_ours():
     for padded in (token + b"=", token + b"!", token[:-1] + b"!" + token[-1:], b"!" + token):
         assert echoed(padded) is None
     assert after(token, ("mine", "r")) is None
-    assert SIGNATURES.echoed("mine", "r", SIGNATURES.cursor("place", "mine", "r")) is None
+    assert SIGNATURES.echoed("mine", "r", SIGNATURES.pages("mine", "r").token("place")) is None

@@ -29,22 +29,23 @@ IAM: dict[str, Any] = {
 USER = "AIDACKCEVSQ6C2EXAMPLE"
 
 
-def event(authorizer: Any, namespace: str | None = None) -> dict[str, Any]:
-    headers = {} if namespace is None else {"baton-namespace": namespace}
-    return {"requestContext": {"authorizer": authorizer}, "headers": headers}
+def event(authorizer: Any) -> dict[str, Any]:
+    return {"requestContext": {"authorizer": authorizer}, "headers": {}}
 
 
 def test_an_iam_caller_may_all_in_any_namespace_unless_settings_say_less():
     anywhere = Caller("default", Role.ADMIN, by=USER, everywhere=True)
     assert identify(event({"iam": IAM}), SETTINGS, NOW) == anywhere
-    assert identify(event({"iam": IAM}, "team"), SETTINGS, NOW) == anywhere._replace(namespace="team")
+    assert identify(event({"iam": IAM}), SETTINGS, NOW).acting_in("team") == anywhere._replace(
+        namespace="team"
+    )
 
 
 def test_settings_bind_iam_callers_to_a_role_and_a_namespace():
     bound = replace(SETTINGS, iam_role="driver", iam_namespace="team")
     assert identify(event({"iam": IAM}), bound, NOW) == Caller("team", Role.DRIVER, by=USER)
     with pytest.raises(Forbidden):
-        identify(event({"iam": IAM}, "another"), bound, NOW)
+        identify(event({"iam": IAM}), bound, NOW).acting_in("another")
 
 
 @pytest.mark.parametrize("nobody", [None, {}, {"iam": None}, {"iam": {}}, {"iam": {**IAM, "userArn": None}}])

@@ -36,15 +36,14 @@ def command(runtime: Runtime, request: Request, signatures: Signatures) -> Appen
     if request.media_type != JSON:
         raise _wrong_media_type(runtime, request, attempt)
     entries = _entries(parse(raw))  # before the path is looked at: shape comes first
-    run_id = request.run_id
     return Append(
         namespace=request.namespace,
-        run_id=run_id,
+        run_id=request.run_id,
         entries=entries,
         attempt=attempt,
         producer=producer,
         stream_seq=stream_seq,
-        echo=signatures.echoed(request.namespace, run_id, request.header("baton-tail")),
+        echo=signatures.echoed(request.namespace, request.run_id, request.header("baton-tail")),
     )
 
 

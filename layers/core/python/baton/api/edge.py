@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from baton.api import render, response
 from baton.api.contract import OPERATIONS
-from baton.api.identity import ANONYMOUS, Caller, identify
+from baton.api.identity import ANONYMOUS, NAMESPACE_HEADER, Caller, identify
 from baton.api.operation import Operation
 from baton.api.problems import INTERNAL_DETAIL, problem
 from baton.api.request import Request
@@ -99,7 +99,10 @@ def _tried(
     caller = ANONYMOUS
     try:
         if row is not None and row.role is not None:
-            caller = _identified(runtime, event)
+            caller = identify(event, runtime.settings, runtime.clock.now())
+            if caller.token_id is not None:
+                runtime.limiter.let_in(caller.token_id)
+            caller = caller.acting_in((event.get("headers") or {}).get(NAMESPACE_HEADER))
             logger.thread_safe_append_keys(namespace=caller.namespace)
             caller.demand(row.role, "this")
         return handle(caller)
@@ -113,13 +116,6 @@ def _tried(
     if event["requestContext"]["http"]["method"] == "HEAD":
         answer.body = b""
     return answer
-
-
-def _identified(runtime: Runtime, event: Event) -> Caller:
-    def let_in(token_id: str) -> None:
-        runtime.limiter.let_in(token_id)  # made when there is a token to count
-
-    return identify(event, runtime.settings, runtime.clock.now(), let_in=let_in)
 
 
 def _note(name: str, status: int, took_ms: int) -> None:

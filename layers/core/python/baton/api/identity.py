@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from baton.config import Settings
@@ -28,7 +28,7 @@ class Caller(NamedTuple):
 
     ``by`` is what the audit calls them, None where nobody is known: on a laptop that trusts everyone.
     ``token_id`` None: they came without a token. ``workflows`` are those a driver may drive (None: any).
-    ``everywhere``: they may name any namespace, and have named this one. ``lasts_seconds``: for how long
+    ``everywhere``: they may name any namespace. ``lasts_seconds``: for how long
     their token counts from now on, None where it does not expire.
     """
 
@@ -57,7 +57,19 @@ class Caller(NamedTuple):
     def demand_namespace(self, namespace: str) -> None:
         """Raise Forbidden unless the caller may act for ``namespace``, or for all of them."""
         if namespace != self.namespace and not self.everywhere:
-            raise _of_one(self.namespace)
+            # Says whose the token is, which its id says too; not what was named, so that no answer names a
+            # tenant to another.
+            raise Forbidden(f"this token is of namespace {self.namespace} alone")
+
+    def acting_in(self, named: str | None) -> Caller:
+        """The caller in the namespace that the request names, if it names one. Raises InvalidRequest, and
+        Forbidden when it is another one than the caller's."""
+        if named is None:
+            return self
+        if not names.matches(names.NAMESPACE, named):
+            raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
+        self.demand_namespace(named)
+        return self._replace(namespace=named)
 
 
 ANONYMOUS = Caller("", Role.VIEWER)
@@ -86,38 +98,22 @@ def vouched(token: Token | None) -> dict[str, str]:
     return said
 
 
-def identify(
-    event: Mapping[str, Any],
-    settings: Settings,
-    now: Millis,
-    *,
-    let_in: Callable[[str], None] = lambda _token_id: None,
-) -> Caller:
-    """The caller. Raises Unauthenticated, InvalidRequest, and Forbidden when a token of one namespace names
-    another. ``let_in`` is told of a token that counts before anything else is refused it, and may raise.
+def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Caller:
+    """The caller, in their own namespace, or in `default` where theirs are all. Raises Unauthenticated.
 
-    The authoriser says what is *allowed*; the header is resolved here, so that a decision the gateway has
-    cached never crosses tenants. Whom the gateway let in by IAM is what the deployment's settings say: of
-    these IAM decides who may come, per method and path.
+    The authoriser says what is *allowed*; what the request names is resolved by `Caller.acting_in`, so that a
+    decision the gateway has cached never crosses tenants. Whom the gateway let in by IAM is what the
+    deployment's settings say: of these IAM decides who may come, per method and path.
     """
     said = _said(event["requestContext"].get("authorizer") or {}, settings)
-    headers: Mapping[str, str] = event.get("headers") or {}
     allowed, role = said.get("namespace"), Role.named(said.get("role"))
-    expires_at, token_id = said.get("expires_at"), said.get("token_id")
+    expires_at, token_id, workflows = said.get("expires_at"), said.get("token_id"), said.get("workflows")
     lasts = None if expires_at is None else (int(expires_at) - now) / millis(1)
     if not allowed or role is None or (lasts is not None and lasts <= 0):
-        raise Unauthenticated(_what_is_wrong(bearer(headers)))
-    if token_id is not None:
-        let_in(token_id)
-    named = headers.get(NAMESPACE_HEADER)
-    if named is not None and not names.matches(names.NAMESPACE, named):
-        raise InvalidRequest.at(["header", "Baton-Namespace"], f"must match {names.NAMESPACE}")
+        raise Unauthenticated(_what_is_wrong(bearer(event.get("headers") or {})))
     everywhere = allowed == EVERY_NAMESPACE
-    if named is not None and not everywhere and named != allowed:
-        raise _of_one(allowed)
-    workflows = said.get("workflows")
     return Caller(
-        namespace=(named or DEFAULT_NAMESPACE) if everywhere else allowed,
+        namespace=DEFAULT_NAMESPACE if everywhere else allowed,
         role=role,
         by=token_id or said.get("principal"),
         token_id=token_id,
@@ -132,12 +128,6 @@ def _what_is_wrong(text: str | None) -> str:
     if text is None:
         return NO_TOKEN
     return NOT_WHOLE if shown(text) is None else NOT_GOOD
-
-
-def _of_one(namespace: str) -> Forbidden:
-    """Says whose the token is, which its id says too; not what was named, so that no answer names a tenant to
-    another."""
-    return Forbidden(f"this token is of namespace {namespace} alone")
 
 
 def _said(authorizer: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:

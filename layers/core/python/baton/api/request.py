@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -58,10 +59,10 @@ class Request:
         """The gateway's name for this request."""
         return str(self._event["requestContext"]["requestId"])
 
-    @property
+    @cached_property
     def run_id(self) -> str:
-        """The path's run id: to be read when all else is in shape. Raises NotFound for what can be none, and
-        what ``permit`` raises of a run that the caller may not drive."""
+        """The path's run id, looked at once: to be read when all else is in shape. Raises NotFound for what
+        can be none, and what ``permit`` raises of a run that the caller may not drive."""
         given = (self._event.get("pathParameters") or {}).get("id") or self._event["rawPath"].split("/")[3]
         text = unquote(given)  # gateways differ in whether it comes decoded, and no id holds a percent sign
         if not names.matches(names.RUN_ID, text):

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 from itsdangerous import BadData, Signer
@@ -65,16 +66,27 @@ class Signatures:
             birth=birth, next=next_, header=header, fenced=fenced, newest_ts=newest_ts, seen_at=seen_at
         )
 
-    def cursor(self, after: str, *about: str) -> str:
-        """The token with which a list about something goes on."""
-        return _sign(self._cursors, after.encode(), *about)
+    def pages(self, *about: str) -> Pages:
+        """The places of a list about something."""
+        return Pages(self._cursors, about)
 
-    def after(self, token: str | None, *about: str, where: str = "query") -> str | None:
-        """Where the list about something goes on; None, without a token: it begins. Raises InvalidRequest, at
-        ``where`` the token came, for one of any other use."""
+
+class Pages(NamedTuple):
+    """A list's places, between its pages, and the tokens that stand for them."""
+
+    signer: Signer
+    about: tuple[str, ...]
+
+    def token(self, place: str) -> str:
+        """The token with which the list goes on from a place."""
+        return _sign(self.signer, place.encode(), *self.about)
+
+    def after(self, token: str | None, *, where: str = "query") -> str | None:
+        """Where the list goes on; None, without a token: it begins. Raises InvalidRequest, at ``where`` the
+        token came, for one of any other use."""
         if token is None:
             return None
-        place = _verified(self._cursors, token, *about)
+        place = _verified(self.signer, token, *self.about)
         if place is None:
             raise InvalidRequest.at([where, "next_token"], "not a token that this list, so filtered, gave")
         return place.decode()

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from baton.api import models, shapes
 from baton.api.moments import floor
 from baton.api.request import Request
-from baton.api.signing import Signatures
+from baton.api.signing import Pages, Signatures
 from baton.domain.payload import canonical, digest
 from baton.domain.states import State
 from baton.services.republish import END_OF_TIME, Republish, RepublishRange
@@ -48,9 +48,9 @@ def republish(request: Request) -> Republish:
     return Republish(namespace=request.namespace, subscriber=body.subscriber, by=request.caller.by)
 
 
-def republish_range(request: Request, signatures: Signatures) -> tuple[RepublishRange, tuple[str, ...]]:
-    """POST /v1/republish: the wish, and what a token that goes on with it is about, which is all but the
-    limit. Raises InvalidRequest, UnsupportedMediaType."""
+def republish_range(request: Request, signatures: Signatures) -> tuple[RepublishRange, Pages]:
+    """POST /v1/republish: the wish, and the places to go on from with it, which are of all but the limit.
+    Raises InvalidRequest, UnsupportedMediaType."""
     body = shapes.convert(shapes.numbers(request.json()), models.RepublishRange)
     wish = RepublishRange(
         namespace=request.namespace,
@@ -65,6 +65,5 @@ def republish_range(request: Request, signatures: Signatures) -> tuple[Republish
     )
     endings = [state.value for state in wish.endings]
     asked = [wish.workflow, endings, wish.since, wish.until, wish.subscriber, wish.dry_run]
-    about = (request.namespace, "republish", digest(canonical(asked)))
-    place = signatures.after(body.next_token, *about, where="body")
-    return replace(wish, place=place), about
+    pages = signatures.pages(request.namespace, "republish", digest(canonical(asked)))
+    return replace(wish, place=pages.after(body.next_token, where="body")), pages
