@@ -210,10 +210,10 @@ def test_a_read_that_takes_too_long_is_not_waited_for(house: House):
 
 
 def test_memory_of_namespaces_is_bounded(runtime: Runtime, queries: list[Any]):
-    with patch("baton.services.catalog.MAX_REMEMBERED", 2):
-        for namespace in ("a", "b", "c"):
-            runtime.catalog.snapshot(namespace)
-        runtime.catalog.snapshot("c")
-        assert len(queries) == 3
-        runtime.catalog.snapshot("a")
+    runtime.catalog._reads.most = 2
+    for namespace in ("a", "b", "c"):
+        runtime.catalog.snapshot(namespace)
+    runtime.catalog.snapshot("c")
+    assert len(queries) == 3
+    runtime.catalog.snapshot("a")
     assert len(queries) == 4

@@ -33,8 +33,8 @@ def test_a_name_noted_here_is_remembered_and_elsewhere_found(catalog, house):
     assert item["t"]["N"] == "1"
 
 
-def test_memory_of_names_is_bounded(catalog, monkeypatch):
-    monkeypatch.setattr("baton.store.catalog.MAX_REMEMBERED", 2)
+def test_memory_of_names_is_bounded(catalog):
+    catalog._noted.most = 2
     for name in ("a", "b", "c"):
         catalog.note("default", name, 1)
     assert catalog.noted("default", "c")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from baton.bounded import Bounded
 from baton.domain.catalog import Target, TargetKind
 from baton.domain.clock import Clock, Millis
 from baton.domain.pushing import Answer, Hint, Never, NotNow, Taken
@@ -90,7 +91,7 @@ class Targets:
     def __init__(self, clock: Clock, clients: Clients | None = None) -> None:
         self._clock = clock
         self._clients = clients or LazyClients()
-        self._quiet_until: dict[str, Millis] = {}
+        self._quiet_until = Bounded[str, Millis](MAX_QUIET)
 
     def send(self, target: Target, hint: Hint, mark: str) -> Answer:
         """Tell a target of a run. ``mark`` stands for this push: of those with the same one a FIFO queue
@@ -130,8 +131,6 @@ class Targets:
         try:
             return ask(self._clients(way.service, found.region))
         except BotoCoreError as exc:
-            if len(self._quiet_until) >= MAX_QUIET:
-                self._quiet_until.clear()
             self._quiet_until[found.arn] = self._clock.now() + QUIET_MS
             logger.warning("a target can't be reached", target=found.arn, reason=told(exc))
             raise _Unreachable from exc

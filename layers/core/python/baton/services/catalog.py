@@ -6,6 +6,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotInTime
 from threading import Lock
 
+from baton.bounded import Bounded
 from baton.domain.catalog import Snapshot
 from baton.domain.clock import Millis, millis
 from baton.errors import Unavailable
@@ -23,7 +24,7 @@ class Catalog:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._reads: dict[str, tuple[Millis, Future[Snapshot]]] = {}
+        self._reads = Bounded[str, tuple[Millis, Future[Snapshot]]](MAX_REMEMBERED)
         self._lock = Lock()
 
     def prepare(self, namespace: str) -> None:
@@ -76,8 +77,6 @@ class Catalog:
                     return read
             before = read
             read = self._context.dynamo.begin(lambda: self._load(namespace, now, before, consistent=fresh))
-            if len(self._reads) >= MAX_REMEMBERED:
-                self._reads.clear()
             self._reads[namespace] = (now, read)
             return read
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from baton.bounded import Bounded
 from baton.domain.clock import Millis, millis
 from baton.domain.leasing import Claim, claimed_by, decide_claim, logged
 from baton.domain.log import Tail
@@ -56,8 +57,8 @@ class Claims:
         self._lookup = lookup
         self._performer = performer
         self._details = details
-        self._served: dict[str, int] = {}
-        self._crowded_until: dict[str, Millis] = {}
+        self._served = Bounded[str, int](MAX_WORKFLOWS_REMEMBERED)
+        self._crowded_until = Bounded[str, Millis](MAX_WORKFLOWS_REMEMBERED)
         self._turn = 0
         self._lock = Lock()
 
@@ -138,7 +139,7 @@ class Claims:
                     break  # nobody could ask for them again
                 raise trouble
             if len(taken) < len(batch):
-                self._note_crowded(wanted.namespace)
+                self._crowded_until[wanted.namespace] = self._context.clock.now() + CROWDED_MS
                 places = self._ordered(wanted, places)
         return got, record
 
@@ -249,16 +250,8 @@ class Claims:
             rev=self._context.nonce(),
         )
 
-    def _note_crowded(self, namespace: str) -> None:
-        with self._lock:
-            if len(self._crowded_until) > MAX_WORKFLOWS_REMEMBERED:
-                self._crowded_until.clear()
-            self._crowded_until[namespace] = self._context.clock.now() + CROWDED_MS
-
     def _note_served(self, taken: Sequence[RunDetail]) -> None:
         with self._lock:
-            if len(self._served) > MAX_WORKFLOWS_REMEMBERED:
-                self._served.clear()
             for detail in taken:
                 self._turn += 1
                 self._served[f"{detail.run.namespace}#{detail.run.workflow}"] = self._turn

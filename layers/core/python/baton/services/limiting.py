@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from baton.bounded import Bounded
 from baton.domain.clock import Millis
 from baton.domain.limiting import Limit, end_of, too_many, window_of
 from baton.errors import TryAgain
@@ -18,9 +19,9 @@ class Limiter:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._limit = Limit.of(context.settings.token_requests_per_second)
-        self._uncounted: dict[str, int] = {}
+        self._uncounted = Bounded[str, int](MAX_REMEMBERED)
         """How many more requests of a token the last count stands for."""
-        self._over: dict[str, Millis] = {}
+        self._over = Bounded[str, Millis](MAX_REMEMBERED)
         """Until when a token is refused, as a count has said."""
 
     def let_in(self, token_id: str) -> None:
@@ -44,7 +45,7 @@ class Limiter:
             logger.warning("a request could not be counted", reason=error.detail)
             return
         if requests > limit.most:
-            _remember(self._over, token_id, end_of(window))
+            self._over[token_id] = end_of(window)
             raise too_many(end_of(window), now)
 
     def _is_counted(self, token_id: str) -> bool:
@@ -54,11 +55,5 @@ class Limiter:
         left = self._uncounted.get(token_id)
         if left is None:
             left = int(self._context.jitter() * stride)
-        _remember(self._uncounted, token_id, left - 1 if left else stride - 1)
+        self._uncounted[token_id] = left - 1 if left else stride - 1
         return left == 0
-
-
-def _remember(known: dict[str, int], token_id: str, what: int) -> None:
-    if len(known) >= MAX_REMEMBERED and token_id not in known:
-        known.clear()
-    known[token_id] = what

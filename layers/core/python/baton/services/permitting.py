@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from baton.bounded import Bounded
 from baton.domain.catalog import Target
 from baton.domain.clock import Millis
 from baton.domain.pushing import Never, NotNow
@@ -35,7 +36,7 @@ class Permits:
             for named in (settings.timers_queue_url, settings.events_bus)
             if named
         }
-        self._looks: dict[tuple[str, str], _Look] = {}
+        self._looks = Bounded[tuple[str, str], _Look](MAX_REMEMBERED)
 
     def refusal(self, namespace: str, target: Target) -> NotNow | Never | None:
         """Why ``namespace`` may not push to ``target``, or why that can't be told now; None: it may."""
@@ -52,7 +53,5 @@ class Permits:
                 return tags
             allowed = tags.get(TAG) == namespace
             look = _Look(allowed, now + (ALLOWED_MS if allowed else REFUSED_MS))
-            if len(self._looks) >= MAX_REMEMBERED:
-                self._looks.clear()
             self._looks[place] = look
         return None if look.allowed else Never(not_allowed(target, namespace))

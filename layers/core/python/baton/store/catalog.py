@@ -9,6 +9,7 @@ import msgspec
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.models import Model
 
+from baton.bounded import Bounded
 from baton.domain.catalog import HealWork, Workflow
 from baton.domain.clock import Millis
 from baton.store.dynamo import Clash, Dynamo, Raw, Table, Write
@@ -69,7 +70,7 @@ class CatalogStore:
     def __init__(self, dynamo: Dynamo, table_name: str) -> None:
         self._dynamo = dynamo
         self._table = Table(dynamo, CATALOG, table_name)
-        self._noted: set[tuple[str, str]] = set()
+        self._noted = Bounded[tuple[str, str], None](MAX_REMEMBERED)
 
     def noted(self, namespace: str, workflow: str) -> bool:
         """Whether this container knows the name to be kept."""
@@ -80,9 +81,7 @@ class CatalogStore:
         there."""
         row = CatalogRow(k=namespace, s=_NAME + workflow, since=now)
         self._dynamo.write(self._table.put(row, CatalogRow.k.does_not_exist()))
-        if len(self._noted) >= MAX_REMEMBERED:
-            self._noted.clear()
-        self._noted.add((namespace, workflow))
+        self._noted[namespace, workflow] = None
 
     def read(self, namespace: str) -> tuple[int, list[Workflow]]:
         """The revision and the workflows as they are written, in one consistent query: they are no older than
