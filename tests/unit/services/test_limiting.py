@@ -90,6 +90,20 @@ def test_who_is_over_is_refused_without_a_write_till_the_window_ends(house):
     assert let_in([container], 11) == 10
 
 
+def test_a_clock_that_is_set_back_an_hour_refuses_nobody_for_an_hour(house):
+    container = deployment(house, 1).container()
+    assert let_in([container], 11) == 10
+    house.clock._now -= 3_600_000
+    with calls_of(container) as calls:
+        assert let_in([container], 11) == 10
+    assert len(calls) == 11
+    house.clock._now -= 400  # into the window before, 9.6 s in
+    assert let_in([container], 10) == 10
+    with pytest.raises(TooManyRequests) as refusal:
+        container.limiter.let_in(TOKEN)
+    assert refusal.value.headers["Retry-After"] == "1"
+
+
 def test_each_token_is_counted_for_itself(house):
     container = deployment(house, 1).container()
     assert let_in([container], 20) == 10

@@ -22,7 +22,8 @@ class Limiter:
         self._uncounted = Bounded[str, int](MAX_REMEMBERED)
         """How many more requests of a token the last count stands for."""
         self._over = Bounded[str, Millis](MAX_REMEMBERED)
-        """Until when a token is refused, as a count has said."""
+        """The last window that a count has said to be full, of a token. Not until when it is refused: a clock
+        that is set back must not refuse for hours."""
 
     def let_in(self, token_id: str) -> None:
         """Count a request of a token. Raises TooManyRequests where its window is full: at once when this
@@ -33,19 +34,18 @@ class Limiter:
         limit, now = self._limit, self._context.clock.now()
         if not limit.most:
             return
-        over = self._over.get(token_id, 0)
-        if now < over:
-            raise too_many(over, now)
+        window = window_of(now)
+        if self._over.get(token_id) == window:
+            raise too_many(end_of(window), now)
         if not self._is_counted(token_id):
             return
-        window = window_of(now)
         try:
             requests = self._context.limits.count(token_id, window, limit.stride)
         except TryAgain as error:
             logger.warning("a request could not be counted", reason=error.detail)
             return
         if requests > limit.most:
-            self._over[token_id] = end_of(window)
+            self._over[token_id] = window
             raise too_many(end_of(window), now)
 
     def _is_counted(self, token_id: str) -> bool:
