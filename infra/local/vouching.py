@@ -34,13 +34,14 @@ class Vouching:
 
 
 class _Remembered(NamedTuple):
-    until: Millis
+    at: Millis
     said: Vouched
 
 
 class Asking(Vouching):
     """Asks the authoriser, and remembers what it said of an `Authorization` for ``seconds``, as API Gateway
-    does. Who sends none is nobody, and nobody is asked about."""
+    does. Who sends none is nobody, and nobody is asked about. Where there is no room for all who come, there
+    is for who is known before there is for strangers."""
 
     def __init__(
         self, authorizer: Function, call: Callable[..., Any], *, clock: Clock, seconds: float
@@ -57,19 +58,28 @@ class Asking(Vouching):
         if match.open or shown is None:
             return {}
         known = self._known.get(shown)
-        return known.said if known is not None and self._clock.now() < known.until else None
+        return known.said if known is not None and self._lasts_still(known, self._clock.now()) else None
 
     def ask(self, request: HttpRequest, match: Match, request_id: str) -> Vouched:
         now = self._clock.now()
         event = authorizer_event(request, match, request_id=request_id, at=now)
         answer = self._call(self._authorizer, event, request_id)
         said: Vouched = answer["context"] if answer["isAuthorized"] else {}
-        self._remember(request.header("authorization") or "", _Remembered(now + self._lasts, said), now)
+        self._remember(request.header("authorization") or "", _Remembered(now, said))
         return said
 
-    def _remember(self, shown: str, known: _Remembered, now: Millis) -> None:
+    def _lasts_still(self, known: _Remembered, now: Millis) -> bool:
+        # Not of a time to come: a clock set back must not keep what was said for as long.
+        return 0 <= now - known.at < self._lasts
+
+    def _remember(self, shown: str, known: _Remembered) -> None:
         with self._lock:
             if len(self._known) >= REMEMBERED:
-                self._known = {text: each for text, each in self._known.items() if now < each.until}
+                self._keep(lambda each: self._lasts_still(each, known.at))
+            if len(self._known) >= REMEMBERED and known.said:
+                self._keep(lambda each: bool(each.said))
             if len(self._known) < REMEMBERED:
                 self._known[shown] = known
+
+    def _keep(self, wanted: Callable[[_Remembered], bool]) -> None:
+        self._known = {text: each for text, each in self._known.items() if wanted(each)}

@@ -35,6 +35,10 @@ class ManualClock:
             action()
         self._now = max(self._now, target)
 
+    def set_back(self, seconds: float) -> None:
+        """Show an earlier time, as a clock does that was wrong."""
+        self._now -= round(seconds * 1000)
+
     def plan(self, in_seconds: float, action: Callable[[], object]) -> None:
         """Have ``action`` happen once the time has come."""
         heapq.heappush(self._agenda, (self._now + round(in_seconds * 1000), next(self._order), action))

@@ -20,6 +20,7 @@ NAMES = [
     "cancel a driven run",
     "resume",
     "delete",
+    "delete, by somebody",
     "sweep a silent run",
     "sweep a past life and its alias",
     "start again after a delete, then purged",
@@ -32,6 +33,9 @@ NAMES = [
     "register it otherwise",
     "register it again after it was deleted",
     "delete a workflow",
+    "make a token",
+    "revoke a token",
+    "use a token",
 ]
 
 

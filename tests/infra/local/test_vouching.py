@@ -129,6 +129,22 @@ def test_memory_is_bounded_and_who_does_not_fit_is_asked_about_each_time(
     assert authoriser.asked == ["a", "b", "c", "c", "c"]
 
 
+def test_strangers_make_room_for_who_is_known_and_push_nobody_out(door, authoriser, monkeypatch):
+    monkeypatch.setattr(vouching, "REMEMBERED", 3)
+    authoriser.says = {"good": {"role": "viewer"}, "better": {"role": "admin"}}
+    for shown in ("x1", "x2", "x3", "good", "x4", "x5", "x6", "better", "good", "better"):
+        door(shown)
+    assert (authoriser.asked.count("good"), authoriser.asked.count("better")) == (1, 1)
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_in(door, authoriser, clock):
+    authoriser.says = {"Bearer a": {"role": "viewer"}}
+    door("Bearer a")
+    authoriser.says = {}
+    clock.set_back(3600)
+    assert door("Bearer a") == {}
+
+
 def test_a_laptop_that_trusts_everyone_asks_nobody():
     request = HttpRequest("GET", "/v1/runs", "", [("authorization", "Bearer a")], b"", "127.0.0.1")
     assert Vouching().known(request, ROUTER.match("GET", "/v1/runs")) == EVERYONE

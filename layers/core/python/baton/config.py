@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,6 +13,8 @@ from baton.domain import names
 
 LEAST_REQUESTS_PER_SECOND = 0.1
 """Of a token: one in a window."""
+MOST_REQUESTS_PER_SECOND = 1_000_000_000
+"""Of a token: more than anything serves. DynamoDB counts up to 38 digits, and refuses to count by more."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,8 +117,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if self.iam_namespace != "*" and not names.matches(names.NAMESPACE, self.iam_namespace):
             raise ValueError(f"iam_namespace: * or what matches {names.NAMESPACE}")
         limit = self.token_requests_per_second
-        if limit and not LEAST_REQUESTS_PER_SECOND <= limit < math.inf:
-            raise ValueError(f"token_requests_per_second: 0, or at least {LEAST_REQUESTS_PER_SECOND}")
+        least, most = LEAST_REQUESTS_PER_SECOND, MOST_REQUESTS_PER_SECOND
+        if limit and not least <= limit <= most:
+            raise ValueError(f"token_requests_per_second: 0, or from {least} to {most}")
         if self.purge_delay_seconds < 2 * self.tail_memory_seconds:
             raise ValueError("purge_delay_seconds: at least twice tail_memory_seconds")
         if self.worker_memory_seconds > self.announced_seconds:
