@@ -1,7 +1,7 @@
 """Tokens: made, listed, revoked; and who did what."""
 
 from baton import bootstrap
-from baton.api import response, token_answers, token_commands, token_models, token_render
+from baton.api import identity, response, token_answers, token_commands, token_models, token_render
 from baton.api.edge import operation
 from baton.api.request import Request
 from baton.api.response import Response
@@ -10,6 +10,15 @@ from baton.api.signing import Signatures
 
 runtime = bootstrap.runtime("audit", "tokens")
 signatures = Signatures(runtime.signing_keys)
+
+
+@operation("whoami", runtime)
+def whoami(request: Request) -> Response:
+    token_id = request.caller.token_id
+    shown = None if token_id is None else runtime.tokens.still_good(token_id)
+    if token_id is not None and shown is None:
+        raise identity.refused()  # the gateway remembers it for a while
+    return response.json(200, token_render.whoami(request.caller, shown))
 
 
 @operation("createToken", runtime)
@@ -42,4 +51,4 @@ def audit(request: Request) -> Response:
     return response.json(200, token_render.audit(page, pages.token))
 
 
-handler = Routes(runtime, create, list_, revoke, audit)
+handler = Routes(runtime, whoami, create, list_, revoke, audit)

@@ -17,6 +17,7 @@ from baton.api import openapi
 from baton.api.identity import vouched
 from baton.domain.roles import Role
 from baton.domain.tokens import EVERY_NAMESPACE, Token
+from baton.store.tokens import TokenStore
 from tests.functions.lambdas import Answer, Lambdas
 from tests.unit.house import House, house_of
 from tests.unit.manual_clock import MIDNIGHT
@@ -79,6 +80,7 @@ VALID = {
     "releaseRun": Asked(HELD, run="claimed"),
     "putWorker": Asked({"workflows": [{"name": WORK}]}),
     "listWorkers": Asked(),
+    "whoami": Asked(),
     "createToken": Asked({"role": "viewer"}),
     "listTokens": Asked(),
     "revokeToken": Asked(),
@@ -116,13 +118,13 @@ RANKS = {
 NAMED = ("admin of all", STRANGER)
 
 
-def known(who: str, namespace: str) -> dict[str, str]:
-    """What the authoriser says of them."""
-    if who == "anonymous":
-        return {}
-    token = Token(
-        namespace=EVERY_NAMESPACE if who == "admin of all" else namespace,
-        id=f"{namespace}_aaaaaaaa",
+def token_of(who: str, namespace: str) -> Token:
+    """What they show."""
+    mark = "abcdefgh"[(*RANKS, "expired", STRANGER).index(who)] * 8
+    everywhere = who == "admin of all"
+    return Token(
+        namespace=EVERY_NAMESPACE if everywhere else namespace,
+        id=mark if everywhere else f"{namespace}_{mark}",
         role=RANKS.get(who, Role.ADMIN),
         secret_digest="",
         created_at=0,
@@ -130,7 +132,11 @@ def known(who: str, namespace: str) -> dict[str, str]:
         workflows=("other-work",) if who == NARROWED else None,
         expires_at=MIDNIGHT if who == "expired" else None,
     )
-    return vouched(token)
+
+
+def known(who: str, namespace: str) -> dict[str, str]:
+    """What the authoriser says of them."""
+    return {} if who == "anonymous" else vouched(token_of(who, namespace))
 
 
 class World:
@@ -142,6 +148,10 @@ class World:
         self.api = Lambdas(self.house.container())
         self._makers = Lambdas(self.house.container())
         self.names: dict[str, str] = {}
+        kept = TokenStore(self.house.dynamo(), self.house.settings.catalog_table)
+        for namespace in (THEIRS, YOURS):
+            for who in (*RANKS, "expired", STRANGER):
+                assert kept.create(token_of(who, namespace))
         if run is not None:
             self._fill(run)
 

@@ -16,6 +16,7 @@ from baton import errors
 from baton.api.contract import OPERATIONS
 from baton.api.problems import KINDS
 from baton.observability import logger
+from infra.local.vouching import EVERYONE
 from tests.contract.bodies import BODIES
 from tests.functions.lambdas import Lambdas
 
@@ -79,6 +80,8 @@ def logged() -> Iterator[io.StringIO]:
     handler.setStream(before)
 
 
+WITH_A_TOKEN = {"whoami": {"namespace": "default", "role": "viewer", "token_id": "default_aaaaaaaa"}}
+"""Who asks, where nothing is looked up of who came without."""
 REACHING_THE_STORE = [row for row in OPERATIONS if row.function != "meta"]
 
 
@@ -92,7 +95,7 @@ def test_a_fault_of_ours_is_logged_and_told_to_no_one(api: Lambdas, row: Any, lo
     path = re.sub(r"\{\w+\}", "n", row.path.replace("{token_id}", "default_aaaaaaaa"))
     connection = api.runtime.dynamo.connection
     with patch.object(connection, "dispatch", fault), patch.object(connection, "query", fault):
-        answer = api.call(row.method, path, BODIES.get(row.id))
+        answer = api.call(row.method, path, BODIES.get(row.id), authorizer=WITH_A_TOKEN.get(row.id, EVERYONE))
     assert answer.status == 500
     assert quoted.encode() not in answer.body
     [line] = [json.loads(line) for line in logged.getvalue().splitlines()]

@@ -287,3 +287,33 @@ def test_a_token_is_looked_at_once_a_pause_and_nothing_of_who_came_without_one(
     asked = [request for operation, request in calls if operation == "GetItem"]
     assert house.clock.now() == at(55)
     assert len([each for each in asked if each["TableName"] == house.settings.catalog_table]) == looks
+
+
+def test_who_shows_a_token_is_told_what_is_known_of_it(mine: Someone, everywhere: Someone):
+    driver = mine.make(
+        "driver", workflows=["a", "b"], description="nightly", expires_at="2027-01-01T00:00:00Z"
+    )
+    told = driver.ask("GET", "/v1/whoami").json
+    token = told.pop("token")
+    assert told == {"namespace": "mine", "role": "driver", "by": driver.id}
+    assert (token["id"], token["workflows"], token["description"]) == (driver.id, ["a", "b"], "nightly")
+    assert (token["expires_at"], token["created_by"]) == ("2027-01-01T00:00:00.000Z", mine.id)
+    assert "secret" not in str(token)
+    acting = everywhere.ask("GET", "/v1/whoami", baton_namespace="yours").json
+    assert (acting["namespace"], acting["token"]["namespace"]) == ("yours", EVERY_NAMESPACE)
+
+
+def test_who_came_without_a_token_is_told_that(api: Lambdas):
+    told = {"namespace": "default", "role": "admin", "by": None, "token": None}
+    assert api.call("GET", "/v1/whoami").json == told
+    iam = {"namespace": "team", "role": "driver", "principal": "AIDAEXAMPLE"}
+    answer = api.call("GET", "/v1/whoami", authorizer=iam)
+    assert answer.json == {"namespace": "team", "role": "driver", "by": "AIDAEXAMPLE", "token": None}
+
+
+def test_a_token_that_a_gateway_still_remembers_is_told_that_it_counts_no_more(mine: Someone, api: Lambdas):
+    viewer = mine.make("viewer")
+    remembered = api.vouched(viewer.text)
+    mine.ask("DELETE", f"/v1/tokens/{viewer.id}")
+    answer = api.call("GET", "/v1/whoami", authorizer=remembered)
+    assert (answer.status, answer.slug) == (401, "unauthenticated")

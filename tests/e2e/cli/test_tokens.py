@@ -65,7 +65,8 @@ def test_a_driver_drives_its_own_workflow_alone_until_it_is_revoked(admin, beari
     assert "needs the role admin" in bearing(secret, "token", "list", expect=1).stderr
     (token,) = json.loads(admin("token", "list", "--json").stdout)["tokens"]
     assert (token["role"], token["workflows"]) == ("driver", [run_id])
-    assert f"token {token['id']}, role driver" in bearing(secret, "doctor").stdout
+    who = f"driver of namespace {token['namespace']}, by token {token['id']}, drives {run_id}"
+    assert who in bearing(secret, "doctor").stdout.replace("\n", " ")
     admin("token", "revoke", token["id"])
     assert "was revoked" in bearing(secret, "runs", "list", expect=1).stderr
     assert "no such token" in admin("token", "revoke", token["id"], expect=1).stderr

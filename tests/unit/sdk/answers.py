@@ -55,6 +55,10 @@ def token_json(id="default_k7q2m4xz", **over):
     return token | over
 
 
+def whoami_json(**over):
+    return {"namespace": "default", "role": "admin", "by": None, "token": None} | over
+
+
 def audited_json(**over):
     done = {"at": NOW, "action": "token.created", "subject": "default_k7q2m4xz"}
     return done | {"by": "k7q2m4xz"} | over

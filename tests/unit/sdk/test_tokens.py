@@ -13,7 +13,7 @@ import pytest
 import baton_sdk
 from baton_sdk.tokens import id_of, namespace_of
 from tests.unit.sdk import service as faults
-from tests.unit.sdk.answers import answering, audited_json, token_json
+from tests.unit.sdk.answers import answering, audited_json, token_json, whoami_json
 from tests.unit.sdk.service import NOW, problem
 
 OURS = f"bt_k7q2m4xz_{'a' * 32}"
@@ -147,3 +147,15 @@ def test_no_repr_no_error_and_no_log_line_has_a_secret(connect, service, caplog)
     assert service.requests[0].headers["authorization"] == f"Bearer {OURS}"
     text = "\n".join([*said, caplog.text])
     assert "aaaa" not in text and "bbbb" not in text
+
+
+def test_who_asks_is_told_as_the_service_has_it(connect):
+    known = whoami_json(namespace="team", role="driver", by="team_k7q2m4xz", token=token_json())
+    handler, _ = answering(known, whoami_json(), {"role": "driver"})
+    client = connect(handler)
+    who = client.whoami()
+    assert (who.namespace, who.role, who.by, who.raw) == ("team", "driver", "team_k7q2m4xz", known)
+    assert who.token == baton_sdk.Token.from_json(token_json())
+    assert client.whoami().token is None
+    with pytest.raises(baton_sdk.BadAnswer):
+        client.whoami()

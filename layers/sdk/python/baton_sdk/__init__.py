@@ -68,7 +68,7 @@ from baton_sdk.run import (
     Wait,
     Waiter,
 )
-from baton_sdk.tokens import Audited, NewToken, Token
+from baton_sdk.tokens import Audited, NewToken, Token, Whoami
 from baton_sdk.workflow import (
     Backoff,
     Batch,
@@ -180,6 +180,7 @@ __all__ = [
     "UnsupportedMediaType",
     "Wait",
     "Waiter",
+    "Whoami",
     "Worker",
     "WorkerInfo",
     "Workflow",

@@ -14,6 +14,7 @@ from baton_sdk.log_calls import LogCalls
 from baton_sdk.retry import DEFAULT, PATIENT, RetryPolicy
 from baton_sdk.run_calls import RunCalls
 from baton_sdk.token_calls import AuditCalls, TokenCalls
+from baton_sdk.tokens import Whoami
 from baton_sdk.transport import Address, Transport
 from baton_sdk.worker_calls import WorkerCalls
 from baton_sdk.workflow_calls import WorkflowCalls
@@ -65,6 +66,10 @@ class Client(RunCalls, LogCalls, WorkflowCalls, HandoffCalls, WorkerCalls):
     def openapi(self) -> Mapping[str, Any]:
         """The contract this service speaks."""
         return json_object(self._get("/v1/openapi.json"))
+
+    def whoami(self) -> Whoami:
+        """Whom the service takes the caller for: role, namespace, token."""
+        return Whoami.from_json(json_object(self._get("/v1/whoami")))
 
     def date(self) -> str | None:
         """The service's own clock, as its ``Date`` header tells it."""

@@ -90,6 +90,34 @@ class NewToken:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Whoami:
+    """Whom the service takes the caller for: the role, the namespace that is acted in, the token (None: they
+    came without one). ``by`` is what the audit calls them, None where everyone is trusted. ``raw`` is the
+    JSON object as it came."""
+
+    namespace: str
+    role: str
+    by: str | None
+    token: Token | None
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Whoami:
+        """Read the object. Raises BadAnswer."""
+        try:
+            token = data.get("token")
+            return cls(
+                namespace=data["namespace"],
+                role=data["role"],
+                by=data.get("by"),
+                token=None if token is None else Token.from_json(token),
+                raw=data,
+            )
+        except (KeyError, TypeError, AttributeError) as exc:
+            raise BadAnswer(f"the server's word on who asks is none: {exc!r}") from exc
+
+
+@dataclass(frozen=True, kw_only=True)
 class Audited:
     """What somebody did, to which run, workflow or token. ``by``: the id of their token, or what IAM calls
     them. ``raw`` is the JSON object as it came."""

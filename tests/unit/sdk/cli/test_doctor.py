@@ -11,8 +11,10 @@ import pytest
 from baton_sdk.checkout import checkout
 from baton_sdk.cli import deployment
 from baton_sdk.cli.doctor import age, owing_rows
+from baton_sdk.cli.views import when
 from baton_sdk.handoff import Stats
-from tests.unit.sdk.answers import owing_json, stats_json
+from baton_sdk.run import moment
+from tests.unit.sdk.answers import owing_json, stats_json, token_json, whoami_json
 from tests.unit.sdk.service import NOW, problem
 
 LATE = stats_json(owed=2, oldest_owed_seconds=700.0, owing=[owing_json(), owing_json("r2", subscribers=[])])
@@ -21,7 +23,7 @@ LATE = stats_json(owed=2, oldest_owed_seconds=700.0, owing=[owing_json(), owing_
 def healthy(stats):
     answers = {
         "/v1/health": {"status": "ok"},
-        "/v1/runs": {"runs": []},
+        "/v1/whoami": whoami_json(),
         "/v1/openapi.json": {"info": {"version": "1.0"}},
     }
     return lambda request: answers.get(request.url.path) or stats
@@ -68,7 +70,7 @@ def test_a_service_that_does_not_tell_fails(answer, run):
     assert not hand_off(run("doctor", "--json", answer=healthy(answer)))[0]["ok"]
 
 
-SECRETS = {"team": f"bt_team_k7q2m4xz_{'s' * 32}", "all": f"bt_k7q2m4xz_{'s' * 32}", "other": "opaque"}
+SECRET = f"bt_team_k7q2m4xz_{'s' * 32}"
 
 
 def authorisation(result):
@@ -77,33 +79,43 @@ def authorisation(result):
 
 
 @pytest.mark.parametrize(
-    ("given", "tokens", "found"),
+    ("who", "found"),
     [
-        ([], {}, "may read namespace default without a token"),
+        (whoami_json(), "admin of namespace default, without a token"),
+        (whoami_json(by="AIDAEXAMPLE", namespace="team"), "admin of namespace team, as AIDAEXAMPLE"),
         (
-            ["--token", SECRETS["team"]],
-            problem(403, "forbidden", "this needs the role admin; this token has driver"),
-            "may read namespace team with token team_k7q2m4xz, role driver",
+            whoami_json(
+                namespace="team",
+                role="driver",
+                token=token_json(id="team_k7q2m4xz", namespace="team", workflows=["a", "b"], expires_at=NOW),
+            ),
+            f"driver of namespace team, by token team_k7q2m4xz, drives a, b, expires {when(moment(NOW))}",
         ),
         (
-            ["--token", SECRETS["all"], "--namespace", "team"],
-            {"tokens": []},
-            "may read namespace team with token k7q2m4xz, role admin, good in every namespace",
-        ),
-        (
-            ["--token", SECRETS["other"]],
-            problem(404, "not-found"),
-            "may read its namespace with a token that is none of Baton's",
+            whoami_json(namespace="team", token=token_json(id="k7q2m4xz", namespace="*")),
+            "admin of namespace team, by token k7q2m4xz, good in every namespace",
         ),
     ],
 )
-def test_it_says_which_token_is_used_and_what_that_may(given, tokens, found, run):
+def test_it_says_who_the_service_takes_the_caller_for(who, found, run):
     well = healthy(stats_json())
     result = run(
-        *given, "doctor", "--json", answer=lambda req: tokens if req.url.path == "/v1/tokens" else well(req)
+        "--token",
+        SECRET,
+        "doctor",
+        "--json",
+        answer=lambda req: who if req.url.path == "/v1/whoami" else well(req),
     )
     assert authorisation(result) == (True, found)
-    assert not any(secret in result.output for secret in SECRETS.values())
+    assert SECRET not in result.output
+
+
+def test_what_is_no_word_on_who_asks_fails(run):
+    well = healthy(stats_json())
+    result = run(
+        "doctor", "--json", answer=lambda req: {"role": 1} if req.url.path == "/v1/whoami" else well(req)
+    )
+    assert not authorisation(result)[0]
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,11 @@ def identify(event: Mapping[str, Any], settings: Settings, now: Millis) -> Calle
     )
 
 
+def refused() -> Unauthenticated:
+    """Of a token that counted when the gateway asked, and counts no more."""
+    return Unauthenticated(NOT_GOOD)
+
+
 def _what_is_wrong(text: str | None) -> str:
     """Why nobody is known: as much as whoever sent ``text`` can see themselves."""
     if text is None:

@@ -142,7 +142,7 @@ def _while_it_counts(
 
 def _counts(runtime: Runtime, token_id: str) -> bool:
     try:
-        return runtime.tokens.still_good(token_id)
+        return runtime.tokens.still_good(token_id) is not None
     except TryAgain as error:
         logger.warning("it could not be seen whether a token counts", reason=error.detail)
         return True

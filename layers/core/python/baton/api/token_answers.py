@@ -23,6 +23,16 @@ class Token(Struct, frozen=True):
     used_at: Time | None
 
 
+class Whoami(Struct, frozen=True):
+    """Who asks: with which role, in which namespace. ``by`` is what the audit calls them, null where nobody
+    is known; ``token`` null: they came without one."""
+
+    namespace: str
+    role: RoleName
+    by: str | None
+    token: Token | None
+
+
 class Created(Struct, frozen=True):
     """A new token. ``secret`` is what to send as `Authorization: Bearer ...`: it is said this once."""
 

@@ -8,6 +8,15 @@ from baton.domain.roles import Role
 
 TOKEN_OPERATIONS: tuple[Operation, ...] = (
     Operation(
+        id="whoami",
+        method="GET",
+        path="/v1/whoami",
+        function="tokens",
+        role=Role.VIEWER,
+        summary="Who asks: the role, the namespace, the token.",
+        answers={200: Answer("It is you.", token_answers.Whoami)},
+    ),
+    Operation(
         id="createToken",
         method="POST",
         path="/v1/tokens",

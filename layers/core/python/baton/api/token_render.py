@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec import UNSET
 
 from baton.api import token_answers
+from baton.api.identity import Caller
 from baton.api.token_models import RoleName
 from baton.domain.clock import Millis, rfc3339
 from baton.domain.tokens import Token
@@ -26,6 +27,16 @@ def token(known: Token) -> token_answers.Token:
         created_by=known.created_by,
         expires_at=_moment(known.expires_at),
         used_at=_moment(known.used_at),
+    )
+
+
+def whoami(caller: Caller, shown: Token | None) -> token_answers.Whoami:
+    """Who asks, and all that is known of the token they have shown."""
+    return token_answers.Whoami(
+        namespace=caller.namespace,
+        role=RoleName[caller.role.name],
+        by=caller.by,
+        token=None if shown is None else token(shown),
     )
 
 

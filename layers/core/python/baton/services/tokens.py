@@ -77,10 +77,10 @@ class Tokens:
         self._used(token)
         return token
 
-    def still_good(self, token_id: str) -> bool:
-        """Whether a token that was good still is: neither revoked nor expired. Raises Unavailable."""
+    def still_good(self, token_id: str) -> Token | None:
+        """A token that was good, if it still is: neither revoked nor expired. Raises Unavailable."""
         token = self._context.tokens.get(namespace_of(token_id), token_id)
-        return token is not None and token.good(self._context.clock.now())
+        return token if token is not None and token.good(self._context.clock.now()) else None
 
     def _used(self, token: Token) -> None:
         now = self._context.clock.now()

@@ -14,11 +14,12 @@ from rich.text import Text
 from baton_sdk.cli.deployment import Deployment, Profile, Region, Stack, examine_deployed
 from baton_sdk.cli.output import remedy
 from baton_sdk.cli.session import REFUSED, Session
+from baton_sdk.cli.views import when
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, Forbidden, NotAllowed
+from baton_sdk.errors import BatonError, NotAllowed
 from baton_sdk.handoff import Owing
 from baton_sdk.retry import RetryPolicy
-from baton_sdk.tokens import EVERY_NAMESPACE, id_of, namespace_of
+from baton_sdk.tokens import EVERY_NAMESPACE
 
 SKEW_SECONDS = 5.0
 OVERDUE_SECONDS = 180.0
@@ -134,31 +135,19 @@ def _clocks(client: Client, clock: Callable[[], float]) -> Verdict:
 
 
 def _authorised(client: Client) -> str:
-    next(client.list(page_size=1), None)
-    address = client.address
-    if address.token is None:
-        return f"may read namespace {address.namespace or 'default'} without a token"
-    token_id, role = id_of(address.token), _role(client)
-    whose = "" if role is None else f", role {role}"
-    if token_id is None:
-        place = f"namespace {address.namespace}" if address.namespace else "its namespace"
-        return f"may read {place} with a token that is none of Baton's{whose}"
-    its_own = namespace_of(token_id)
-    namespace = address.namespace or ("default" if its_own == EVERY_NAMESPACE else its_own)
-    every = ", good in every namespace" if its_own == EVERY_NAMESPACE else ""
-    return f"may read namespace {namespace} with token {token_id}{whose}{every}"
-
-
-def _role(client: Client) -> str | None:
-    """The token's role, as far as the service tells: what an admin alone may do it refuses with it."""
-    try:
-        next(client.tokens.list(page_size=1), None)
-    except Forbidden as refusal:
-        _, said, role = refusal.detail.rpartition("this token has ")
-        return role if said else None
-    except BatonError:
-        return None
-    return "admin"
+    who = client.whoami()
+    found = f"{who.role} of namespace {who.namespace}"
+    token = who.token
+    if token is None:
+        return f"{found}, without a token" if who.by is None else f"{found}, as {who.by}"
+    facts = [found, f"by token {token.id}"]
+    if token.namespace == EVERY_NAMESPACE:
+        facts.append("good in every namespace")
+    if token.workflows is not None:
+        facts.append(f"drives {', '.join(token.workflows)}")
+    if token.expires_at is not None:
+        facts.append(f"expires {when(token.expires_at)}")
+    return ", ".join(facts)
 
 
 def _contract(client: Client) -> str:
