@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PORT = 4437
 
+_STOPPING = frozenset({signal.SIGINT, signal.SIGTERM})
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -163,16 +165,21 @@ def pairs(settings: list[str]) -> dict[str, str]:
 
 
 def _stop_signals() -> threading.Event:
-    """Set by the first Ctrl-C or SIGTERM; the second does not wait for anything."""
+    """Set by the first Ctrl-C or SIGTERM; the second does not wait for anything.
+
+    A thread waits for them, as nothing may be asked for in a handler: it interrupts its own thread anywhere,
+    inside of this event, too, whose lock it could then wait for forever. Called before any other thread is
+    started: each inherits that it is not the one to be interrupted.
+    """
     stop = threading.Event()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
 
-    def asked(number: int, _frame: Any) -> None:
-        if stop.is_set():
-            os._exit(128 + number)
+    def listen() -> None:
+        signal.sigwait(_STOPPING)
         stop.set()
+        os._exit(128 + signal.sigwait(_STOPPING))
 
-    signal.signal(signal.SIGINT, asked)
-    signal.signal(signal.SIGTERM, asked)
+    threading.Thread(target=listen, name="signals", daemon=True).start()
     return stop
 
 
