@@ -47,13 +47,20 @@ def moment(given: str | None, option: str) -> str | None:
 
 
 def until(lapse: str | None, time: str | None, options: tuple[str, str]) -> str | None:
-    """When something ends: a ``lapse`` from now (``30m``, ``2h``, ``7d``), or at an RFC 3339 ``time``; one of
-    the two ``options`` at most."""
+    """When something ends that has not yet: a ``lapse`` from now (``30m``, ``2h``, ``7d``), or at an RFC 3339
+    ``time``; one of the two ``options`` at most."""
     if lapse is not None and time is not None:
         raise typer.BadParameter(f"{' and '.join(options)}: one of them says it", param_hint=options[0])
     if lapse is not None:
-        return _from_now(lapse, options[0])
-    return None if time is None else _time(time, options[1], "is not a time (2026-01-31T12:00:00Z)")
+        given, option, end = lapse, options[0], _from_now(lapse, options[0])
+    elif time is not None:
+        given, option = time, options[1]
+        end = _time(time, option, "is not a time (2026-01-31T12:00:00Z)")
+    else:
+        return None
+    if end <= _rfc3339(datetime.now(UTC)):
+        raise typer.BadParameter(f"{given!r} has passed already", param_hint=option)
+    return end
 
 
 def _from_now(given: str, option: str, sign: int = 1) -> str:
