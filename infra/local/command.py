@@ -148,7 +148,8 @@ def _started(endpoint_url: str | None, given: Mapping[str, str], options: Mappin
         return Stack(Options(settings=settings, **options))
     except OSError as exc:
         where = f"{options.get('host', Options.host)}:{options.get('port', Options.port)}"
-        typer.echo(f"baton: can't listen on {where}: {exc.strerror or exc}", err=True)
+        why = os.strerror(exc.errno) if exc.errno and exc.errno > 0 else exc
+        typer.echo(f"baton: can't listen on {where}: {why}; --port takes another, 0 any free one", err=True)
         raise typer.Exit(1) from exc
     except (BotoCoreError, ClientError) as exc:
         typer.echo(f"baton: can't work with the DynamoDB at {endpoint_url}: {exc}", err=True)

@@ -10,6 +10,8 @@ import pytest
 
 from baton_sdk.cli.session import GlobalOptions
 from baton_sdk.cli.values import until
+from baton_sdk.cli.views import when
+from baton_sdk.run import moment
 from tests.unit.sdk.answers import audited_json, token_json
 from tests.unit.sdk.service import NOW, message, offset, problem, run_json
 
@@ -30,6 +32,9 @@ def test_for_a_program_the_secret_is_all_of_stdout(run, requests):
     result = run("token", "create", "--role", "driver", "-w", "build", "-w", "ship", "-d", "x", answer=made())
     assert (result.exit_code, result.stdout) == (0, f"{SECRET}\n")
     assert result.stderr == "made default_k7q2m4xz, driver of default; not shown again\n"
+    answer = made(workflows=["build", "ship"], expires_at=NOW)
+    narrowed = run("token", "create", "--role", "driver", answer=answer).stderr
+    assert f"driver of default, for build, ship alone, until {when(moment(NOW))}; " in narrowed
     assert sent(requests[0]) == {"role": "driver", "workflows": ["build", "ship"], "description": "x"}
 
 
@@ -87,10 +92,17 @@ def test_a_list_has_everything_but_secrets(run, requests):
     first, second = (line.split("\t") for line in lines)
     assert first == ["default_k7q2m4xz", "driver", "default", "build, ship", "", "", "the nightly"]
     assert second[:3] == ["abcdefgh", "admin", "*"]
-    head, *_ = run("token", "list", answer=TWO, terminal=True).stdout.splitlines()
+    head, _, every = run("token", "list", answer=TWO, terminal=True).stdout.splitlines()
+    assert when(moment(EVERYWHERE["expires_at"])) in every
     assert head.split() == ["TOKEN", "ROLE", "NAMESPACE", "WORKFLOWS", "EXPIRES", "USED", "DESCRIPTION"]
     assert json.loads(run("token", "list", "--everywhere", "--json", answer=TWO).stdout) == TWO
     assert [request.url.params.get("namespace") for request in requests] == [None, None, "*"]
+
+
+def test_a_person_sees_which_has_expired(run):
+    long_ago = "2020-01-31T12:00:00Z"
+    listed = run("token", "list", answer={"tokens": [token_json(expires_at=long_ago)]}, terminal=True)
+    assert f"{when(moment(long_ago))}, over" in listed.stdout
 
 
 def test_where_there_is_none_a_person_is_told_how_to_have_one(run):
@@ -126,7 +138,7 @@ def test_the_audit_is_the_newest_so_many_or_all(run, requests):
     ("id_", "listed"),
     [
         ("team-a_k7q2m4xz", "it is of team-a: `baton --namespace team-a token list`"),
-        ("k7q2m4xz", "it is of every namespace: `baton token list --everywhere`"),
+        ("k7q2m4xz", "without a namespace is of every namespace: `baton token list --everywhere`"),
     ],
 )
 def test_who_looks_for_a_token_in_another_namespace_than_its_own_is_told_of_that(id_, listed, run):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,7 +21,8 @@ def finish(
     session: Session,
     run_id: RunArgument,
     status: Annotated[
-        str, typer.Option("--status", metavar="STATUS", help="completed, failed or cancelled.")
+        Literal["completed", "succeeded", "failed", "cancelled", "canceled"],
+        typer.Option("--status", help="How it ended; succeeded is completed, canceled is cancelled."),
     ] = "completed",
     output: Annotated[
         str | None, typer.Option("--output", metavar="JSON", help=f"The output: {PAYLOAD_HELP}")

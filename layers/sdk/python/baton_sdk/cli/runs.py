@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -23,14 +24,31 @@ runs = typer.Typer(
 )
 
 
+class State(StrEnum):
+    """What ``--state`` takes."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    DEAD = "dead"
+
+
 def list_runs(
     session: Session,
     workflow: Annotated[
         str | None, typer.Option("--workflow", "-w", metavar="NAME", help="Only of this workflow.")
     ] = None,
     state: Annotated[
-        list[str] | None,
-        typer.Option("--state", "-s", metavar="STATE", help="Only in this state; may repeat."),
+        list[State] | None,
+        typer.Option(
+            "--state",
+            "-s",
+            metavar="STATE",
+            help=f"Only in this state: {', '.join(State)}; may repeat.",
+        ),
     ] = None,
     tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag.")] = None,
     context_ref: ContextRef = None,

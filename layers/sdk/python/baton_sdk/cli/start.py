@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, RunId, Tags
 from baton_sdk.cli.output import state
 from baton_sdk.cli.session import REFUSED, Session
-from baton_sdk.cli.values import json_value
+from baton_sdk.cli.values import instant, json_value
 from baton_sdk.cli.views import outcome, show_run
 
 ATTACHED = (
@@ -30,8 +30,8 @@ def start(
         str | None, typer.Option("--agent-id", metavar="ID", help="Who asks, in your words.")
     ] = None,
     mode: Annotated[
-        str | None,
-        typer.Option("--mode", metavar="MODE", help="attached (you drive it) or queued (a worker does)."),
+        Literal["attached", "queued"] | None,
+        typer.Option("--mode", help="Who drives it: you (attached), or a worker (queued)."),
     ] = None,
     inactivity_timeout: InactivityTimeout = None,
     max_attempts: Annotated[int | None, typer.Option("--max-attempts", metavar="N", help="1 to 100.")] = None,
@@ -68,7 +68,7 @@ def start(
             mode=mode,
             inactivity_timeout_seconds=inactivity_timeout,
             max_attempts=max_attempts,
-            available_at=available_at,
+            available_at=instant(available_at, "--available-at"),
             priority=priority,
             idempotency_key=key,
         )

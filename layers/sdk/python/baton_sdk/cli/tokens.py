@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import typer
@@ -107,9 +108,10 @@ def _hand_over(out: Output, made: NewToken) -> None:
     if out.for_person:
         out.note("this is shown once, and never again: send it as BATON_TOKEN, or --token")
     else:
-        out.note(
-            f"made {made.token.id}, {made.token.role} of {_named(made.token.namespace)}; not shown again"
-        )
+        token = made.token
+        alone = f", for {', '.join(token.workflows)} alone" if token.workflows else ""
+        end = f", until {when(token.expires_at)}" if token.expires_at else ""
+        out.note(f"made {token.id}, {token.role} of {_named(token.namespace)}{alone}{end}; not shown again")
 
 
 def _show(out: Output, token: Token) -> None:
@@ -157,10 +159,15 @@ def _row(token: Token, *, for_person: bool) -> tuple[Any, ...]:
         token.role,
         token.namespace,
         ", ".join(token.workflows or ()),
-        when(token.expires_at, now),
+        _end(token, now),
         when(token.used_at, now),
         token.description,
     )
+
+
+def _end(token: Token, now: datetime | None) -> str | None:
+    over = now is not None and token.expires_at is not None and token.expires_at <= now
+    return f"{when(token.expires_at)}, over" if over else when(token.expires_at, now)
 
 
 @contextmanager
@@ -173,7 +180,8 @@ def _found_where_it_is(out: Output, token_id: str) -> Iterator[None]:
         of_all = whose == EVERY_NAMESPACE
         listed = "baton token list --everywhere" if of_all else f"baton --namespace {whose} token list"
         if not out.as_json:
-            out.note(f"by its id it is of {_named(whose)}: `{listed}` has those that there are")
+            said = "an id without a namespace is" if of_all else "by its id it is"
+            out.note(f"{said} of {_named(whose)}: `{listed}` has those that there are")
         raise
 
 
@@ -189,7 +197,9 @@ def revoke(
     if not is_id(token_id):  # a secret would go into a URL, and from there into logs
         whole = id_of(token_id)
         right = "`baton token list` has them" if whole is None else f"that of the token given is {whole}"
-        raise typer.BadParameter(f"an id reads NAMESPACE_k7q2m4xz, or k7q2m4xz: {right}", param_hint="ID")
+        raise typer.BadParameter(
+            f"an id reads NAMESPACE_k7q2m4xz, of every namespace k7q2m4xz: {right}", param_hint="ID"
+        )
     with session.client() as client, _found_where_it_is(session.out, token_id):
         client.tokens.revoke(token_id)
     if session.out.as_json:

@@ -16,6 +16,7 @@ PAYLOAD_HELP = "JSON, @FILE, or - for stdin."
 _LAPSE = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _CONTEXT = 40
+_NO_TIME = "is not a time (2026-01-31T12:00:00Z)"
 
 
 def json_value(given: str | None, option: str) -> Any:
@@ -46,6 +47,11 @@ def moment(given: str | None, option: str) -> str | None:
     return _time(given, option, "is neither a time (2026-01-31T12:00:00Z) nor an age (30m, 2h, 7d)")
 
 
+def instant(given: str | None, option: str) -> str | None:
+    """An RFC 3339 time, to come or past."""
+    return None if given is None else _time(given, option, _NO_TIME)
+
+
 def until(lapse: str | None, time: str | None, options: tuple[str, str]) -> str | None:
     """When something ends that has not yet: a ``lapse`` from now (``30m``, ``2h``, ``7d``), or at an RFC 3339
     ``time``; one of the two ``options`` at most."""
@@ -55,7 +61,7 @@ def until(lapse: str | None, time: str | None, options: tuple[str, str]) -> str 
         given, option, end = lapse, options[0], _from_now(lapse, options[0])
     elif time is not None:
         given, option = time, options[1]
-        end = _time(time, option, "is not a time (2026-01-31T12:00:00Z)")
+        end = _time(time, option, _NO_TIME)
     else:
         return None
     if end <= _rfc3339(datetime.now(UTC)):

@@ -14,6 +14,7 @@ from baton_sdk.run import Delivery, Run, RunDetail
 
 RUN_COLUMNS = ("ID", "WORKFLOW", "STATE", "ATTEMPT", "CREATED", "ENDED", "TAGS")
 _DAY = timedelta(days=1)
+_CLOCKS_APART = timedelta(minutes=1)
 
 _TYPE_COLOURS = {"stdout": "", "stderr": "yellow", "cancel": "dark_orange", "error": "red"}
 _OUTCOME = ("code", "signal", "error", "output")
@@ -99,6 +100,7 @@ def outcome(run: Run) -> Text:
     said = [
         f"{name} {compact(getattr(run, name), 200)}" for name in _OUTCOME if getattr(run, name) is not None
     ]
+    said += [] if run.continued_as is None else [f"continued as {run.continued_as}"]
     return Text.assemble("run ", (run.id, "bold"), " ", state(run.state), *((", " + part) for part in said))
 
 
@@ -109,15 +111,18 @@ def event_text(event: Event) -> Text:
         # A command's own colours come through; what else it may send to a terminal does not.
         return Text.from_ansi(data["line"])
     if event.type == "start" and isinstance(data, dict):
-        given, by = data.get("input"), data.get("by")
-        said = [str(data.get("workflow"))]
-        said += [] if given is None else [f" {compact(given, 200)}"]
-        said += [] if by is None else [f", by {by}"]
-        return Text("".join(said), style="bold")
+        given = data.get("input")
+        said = "" if given is None else f" {compact(given, 200)}"
+        return Text(f"{data.get('workflow')}{said}{_by(data)}", style="bold")
     if event.type == "end" and isinstance(data, dict):
         parts = [f", {name} {compact(data[name], 200)}" for name in _OUTCOME if data.get(name) is not None]
-        return Text.assemble(state(str(data.get("status"))), *parts)
+        return Text.assemble(state(str(data.get("status"))), *parts, _by(data))
     return Text("" if data is None else compact(data))
+
+
+def _by(data: Mapping[str, Any]) -> str:
+    """Who did it, where that is known."""
+    return f", by {data['by']}" if data.get("by") is not None else ""
 
 
 def event_line(event: Event, began: datetime | None) -> Text:
@@ -129,10 +134,11 @@ def event_line(event: Event, began: datetime | None) -> Text:
 
 
 def when(moment: datetime | None, now: datetime | None = None) -> str | None:
-    """A time as a person reads it: local, to the second; of the day before ``now`` without its date."""
+    """A time as a person reads it: local, to the second; of the day before ``now`` without its date, which
+    what is yet to come always has."""
     if moment is None:
         return None
-    recent = now is not None and abs(now - moment) < _DAY
+    recent = now is not None and -_CLOCKS_APART < now - moment < _DAY
     return moment.astimezone().strftime("%H:%M:%S" if recent else "%Y-%m-%d %H:%M:%S")
 
 
