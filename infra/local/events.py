@@ -48,8 +48,8 @@ class HttpRequest(NamedTuple):
     protocol: str = "HTTP/1.1"
 
     def header(self, name: str) -> str | None:
-        """The first header of that name."""
-        return next((value for key, value in self.headers if key == name), None)
+        """What is said under that name; said more than once, it is one text with commas, as in an event."""
+        return _joined(self.headers).get(name)
 
 
 class HttpAnswer(NamedTuple):

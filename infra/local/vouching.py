@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple
 
-from baton.domain.clock import Clock, Millis, millis
+from baton.domain.clock import Clock, Millis, millis, recent
 from infra.local.events import HttpRequest, authorizer_event
 from infra.local.routing import Match
 from infra.manifest import Function
@@ -69,8 +69,7 @@ class Asking(Vouching):
         return said
 
     def _lasts_still(self, known: _Remembered, now: Millis) -> bool:
-        # Not of a time to come: a clock set back must not keep what was said for as long.
-        return 0 <= now - known.at < self._lasts
+        return recent(known.at, now, self._lasts)
 
     def _remember(self, shown: str, known: _Remembered) -> None:
         with self._lock:

@@ -93,6 +93,21 @@ def test_what_was_said_of_one_header_is_said_of_no_other(door, authoriser):
     assert authoriser.asked == likes
 
 
+def test_what_was_said_of_two_headers_is_said_of_neither_alone(authoriser, clock):
+    asking = Asking(function(AUTHORIZER), authoriser, clock=clock, seconds=SECONDS)
+    match = ROUTER.match("GET", "/v1/runs")
+    headers = [("authorization", "Bearer a"), ("authorization", "Bearer b")]
+    both, one = (
+        HttpRequest("GET", "/v1/runs", "", sent, b"", "127.0.0.1") for sent in (headers, headers[:1])
+    )
+    authoriser.says = {"Bearer a": {"role": "admin"}}
+    assert asking.ask(both, match, "id") == {}
+    assert (asking.known(both, match), asking.known(one, match)) == ({}, None)
+    assert asking.ask(one, match, "id") == asking.known(one, match) == {"role": "admin"}
+    assert asking.known(both, match) == {}
+    assert authoriser.asked == ["Bearer a,Bearer b", "Bearer a"]
+
+
 @pytest.mark.parametrize(
     ("shown", "path"), [(None, "/v1/runs"), ("Bearer a", "/v1/health"), (None, "/v1/health")]
 )

@@ -61,6 +61,14 @@ def test_after_a_while_it_is_tried_again(line, service, clock):
     assert line.call("ask") == {}
 
 
+def test_a_clock_that_is_set_back_leaves_it_alone_no_longer(line, service, clock):
+    service.down = True
+    line.call("ask")
+    service.down = False
+    clock.set_back(3600)
+    assert line.call("ask") == {}
+
+
 def test_a_client_that_can_not_even_be_made_fails_as_quietly(clock):
     def unmakable():
         raise ValueError("Invalid endpoint")

@@ -291,6 +291,9 @@ def test_one_that_can_not_be_reached_is_left_alone_for_a_while_and_no_other_is(c
     clock.advance(QUIET_MS / 1000)
     assert isinstance(targets.send(target, HINT, "rev"), NotNow)
     assert down.asked == 3
+    clock.set_back(3600)
+    assert isinstance(targets.send(target, HINT, "rev"), NotNow)
+    assert down.asked == 4, "nor is one left alone for as long as a clock is set back"
 
 
 def test_there_is_one_client_for_each_service_and_region(monkeypatch):

@@ -57,6 +57,13 @@ def test_it_is_read_once_in_five_seconds(house: House, runtime: Runtime, queries
     assert len(queries) == 2
 
 
+def test_a_clock_that_is_set_back_keeps_no_old_one(house: House, runtime: Runtime):
+    assert runtime.catalog.snapshot(NS).workflows == {}
+    house.clock.set_back(3600)
+    register(house.container(), "report")
+    assert list(runtime.catalog.snapshot(NS).workflows) == ["report"]
+
+
 def test_one_that_has_not_changed_costs_the_reading_of_its_revision(
     house: House, runtime: Runtime, queries: list[Any]
 ):

@@ -136,6 +136,13 @@ def test_an_end_is_forgotten_when_told_and_after_its_time(house, lookup):
     assert lookup.recall(NS, "r1", None) is None
 
 
+def test_an_end_seen_by_a_clock_ahead_is_known_and_one_of_a_time_far_to_come_is_not(house, lookup):
+    ahead = tail(seen_at=house.clock.now() + 1)
+    assert lookup.recall(NS, "r1", ahead) == ahead
+    house.clock.set_back(house.settings.tail_memory_seconds)
+    assert lookup.recall(NS, "r1", ahead) is None
+
+
 def test_memory_is_bounded_and_keeps_who_spoke_last(house, lookup, monkeypatch):
     monkeypatch.setattr("baton.services.lookup.REMEMBERED", 2)
     seen = tail(seen_at=house.clock.now())

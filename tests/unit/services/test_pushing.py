@@ -407,6 +407,16 @@ def test_a_look_at_the_right_tag_serves_five_minutes(house: House, targets: Answ
     assert pushed("r4") is Pushed.TAKEN
 
 
+def test_a_clock_that_is_set_back_makes_no_look_serve_longer(house: House, targets: Answers):
+    runtime = at(house, targets)
+    pushed_run(house, "r1")
+    assert runtime.pusher.push(NS, "r1") is Pushed.TAKEN
+    targets.tags_are = {}
+    house.clock.set_back(3600)
+    pushed_run(house, "r2")
+    assert runtime.pusher.push(NS, "r2") is Pushed.SETTLED
+
+
 def test_a_look_for_one_namespace_says_nothing_of_another(house: House, targets: Answers):
     wish = Registration(namespace="another", name="build", target=TARGET)
     house.container().workflows.put(wish)

@@ -14,7 +14,7 @@ from baton.api import models, response, streaming
 from baton.api.identity import Caller
 from baton.api.request import JSON, Request
 from baton.api.response import Response
-from baton.domain.clock import Millis, millis
+from baton.domain.clock import Millis, millis, recent
 from baton.domain.offset import NOW, START, Offset
 from baton.errors import BatonError, InvalidRequest, TryAgain
 from baton.observability import logger
@@ -133,7 +133,7 @@ def _while_it_counts(
     looked = clock.now()
     for chunk in chunks:
         now = clock.now()
-        if caller.token_id is not None and now - looked >= pause:
+        if caller.token_id is not None and not recent(looked, now, pause):
             if not _counts(runtime, caller.token_id):
                 return
             looked = now
@@ -167,7 +167,7 @@ def _frames(
             spoke = now
             if whole and chunk.messages:
                 return
-        elif now - spoke >= pause:
+        elif not recent(spoke, now, pause):
             yield streaming.COMMENT
             spoke = now
 

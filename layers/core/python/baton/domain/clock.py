@@ -25,6 +25,12 @@ def millis(seconds: float) -> Millis:
     return round(seconds * 1000)
 
 
+def recent(at: Millis, now: Millis, lasts: Millis) -> bool:
+    """Whether what was seen ``at`` may still be gone by: it is younger than ``lasts``, and not of a time to
+    come. A clock that is set back would else keep it for as long as it was set back."""
+    return 0 <= now - at < lasts
+
+
 def rfc3339(at: Millis) -> str:
     """A time as answers spell it: UTC with milliseconds."""
     seconds, rest = divmod(at, 1000)

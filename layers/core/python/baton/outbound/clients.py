@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from baton.domain.clock import Clock, Millis
+from baton.domain.clock import Clock, Millis, recent
 from baton.observability import logger
 
 QUIET_MS = 10_000
@@ -57,15 +57,15 @@ class Line:
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._quiet_until: Millis = 0
+        self._failed_at: Millis | None = None
 
     def call(self, operation: str, **request: Any) -> Any:
         """The service's answer; None when there is none, which a log line says once in a while."""
-        if self._clock.now() < self._quiet_until:
+        if self._failed_at is not None and recent(self._failed_at, self._clock.now(), QUIET_MS):
             return None
         try:
             return getattr(self._client(), operation)(**request)
         except Exception:  # noqa: BLE001 - whatever is wrong there must not undo what is done here
-            self._quiet_until = self._clock.now() + QUIET_MS
+            self._failed_at = self._clock.now()
             logger.warning("a service can't be reached", operation=operation, exc_info=True)
             return None

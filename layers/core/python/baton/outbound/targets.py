@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from baton.bounded import Bounded
 from baton.domain.catalog import Target, TargetKind
-from baton.domain.clock import Clock, Millis
+from baton.domain.clock import Clock, Millis, recent
 from baton.domain.pushing import Answer, Hint, Never, NotNow, Taken
 from baton.domain.targets import Resource, not_allowed, resource
 from baton.observability import logger, told
@@ -91,7 +91,7 @@ class Targets:
     def __init__(self, clock: Clock, clients: Clients | None = None) -> None:
         self._clock = clock
         self._clients = clients or LazyClients()
-        self._quiet_until = Bounded[str, Millis](MAX_QUIET)
+        self._failed_at = Bounded[str, Millis](MAX_QUIET)
 
     def send(self, target: Target, hint: Hint, mark: str) -> Answer:
         """Tell a target of a run. ``mark`` stands for this push: of those with the same one a FIFO queue
@@ -125,13 +125,13 @@ class Targets:
 
     def _ask(self, way: _Way, found: Resource, ask: Callable[[Any], T]) -> T:
         """The answer of a resource's service. Raises _Unreachable, and ClientError."""
-        now = self._clock.now()
-        if self._quiet_until.get(found.arn, 0) > now:
+        failed_at = self._failed_at.get(found.arn)
+        if failed_at is not None and recent(failed_at, self._clock.now(), QUIET_MS):
             raise _Unreachable
         try:
             return ask(self._clients(way.service, found.region))
         except BotoCoreError as exc:
-            self._quiet_until[found.arn] = self._clock.now() + QUIET_MS
+            self._failed_at[found.arn] = self._clock.now()
             logger.warning("a target can't be reached", target=found.arn, reason=told(exc))
             raise _Unreachable from exc
 

@@ -8,7 +8,7 @@ from threading import Lock
 
 from baton.bounded import Bounded
 from baton.domain.catalog import Snapshot
-from baton.domain.clock import Millis, millis
+from baton.domain.clock import Millis, millis, recent
 from baton.errors import Unavailable
 from baton.observability import logger, told
 from baton.services.context import Context
@@ -73,7 +73,7 @@ class Catalog:
             if read is not None and not fresh:  # one under way may have looked before the change in question
                 failed = read.done() and read.exception() is not None
                 lasts = millis(self._context.settings.catalog_seconds)
-                if now - began < ((RETRY_AFTER if patient else 0) if failed else lasts):
+                if recent(began, now, (RETRY_AFTER if patient else 0) if failed else lasts):
                     return read
             before = read
             read = self._context.dynamo.begin(lambda: self._load(namespace, now, before, consistent=fresh))

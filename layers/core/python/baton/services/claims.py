@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from baton.bounded import Bounded
-from baton.domain.clock import Millis, millis
+from baton.domain.clock import Millis, millis, recent
 from baton.domain.leasing import Claim, claimed_by, decide_claim, logged
 from baton.domain.log import Tail
 from baton.domain.payload import KB, MAX_HANDOFF_INPUT
@@ -58,7 +58,7 @@ class Claims:
         self._performer = performer
         self._details = details
         self._served = Bounded[str, int](MAX_WORKFLOWS_REMEMBERED)
-        self._crowded_until = Bounded[str, Millis](MAX_WORKFLOWS_REMEMBERED)
+        self._beaten_at = Bounded[str, Millis](MAX_WORKFLOWS_REMEMBERED)
         self._turn = 0
         self._lock = Lock()
 
@@ -112,7 +112,8 @@ class Claims:
         is as good as its first, so that they do not meet again."""
         with self._lock:
             served = {name: self._served.get(f"{wanted.namespace}#{name}", 0) for name in wanted.workflows}
-        if self._context.clock.now() < self._crowded_until.get(wanted.namespace, 0):
+        beaten_at = self._beaten_at.get(wanted.namespace)
+        if beaten_at is not None and recent(beaten_at, self._context.clock.now(), CROWDED_MS):
             return in_turn(places, served, lambda _place: self._context.jitter())
         return in_turn(places, served)
 
@@ -139,7 +140,7 @@ class Claims:
                     break  # nobody could ask for them again
                 raise trouble
             if len(taken) < len(batch):
-                self._crowded_until[wanted.namespace] = self._context.clock.now() + CROWDED_MS
+                self._beaten_at[wanted.namespace] = self._context.clock.now()
                 places = self._ordered(wanted, places)
         return got, record
 

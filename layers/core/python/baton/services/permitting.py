@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from baton.bounded import Bounded
 from baton.domain.catalog import Target
-from baton.domain.clock import Millis
+from baton.domain.clock import Millis, recent
 from baton.domain.pushing import Never, NotNow
 from baton.domain.targets import TAG, batons_own, is_batons, is_listed, not_allowed, resource
 from baton.services.context import Context
@@ -21,8 +21,11 @@ MAX_REMEMBERED = 10_000
 
 
 class _Look(NamedTuple):
+    at: Millis
     allowed: bool
-    until: Millis
+
+    def lasts(self, now: Millis) -> bool:
+        return recent(self.at, now, ALLOWED_MS if self.allowed else REFUSED_MS)
 
 
 class Permits:
@@ -47,11 +50,9 @@ class Permits:
             return None
         now, place = self._context.clock.now(), (namespace, found.arn)
         look = self._looks.get(place)
-        if look is None or look.until <= now:
+        if look is None or not look.lasts(now):
             tags = self._context.targets.tags(target)
             if isinstance(tags, NotNow):
                 return tags
-            allowed = tags.get(TAG) == namespace
-            look = _Look(allowed, now + (ALLOWED_MS if allowed else REFUSED_MS))
-            self._looks[place] = look
+            self._looks[place] = look = _Look(now, tags.get(TAG) == namespace)
         return None if look.allowed else Never(not_allowed(target, namespace))
