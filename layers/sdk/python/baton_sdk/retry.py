@@ -25,6 +25,7 @@ class RetryPolicy:
     """Bounds of one operation's repeats. ``attempts`` or ``patience_seconds`` (from the first failure)
     None means without that bound.
 
+    ``give_up`` is asked after each failure: True ends the repeats, too.
     ``sleep`` and ``clock`` (seconds, any zero) are there to be handed in by tests; by default the machine's.
     """
 
@@ -32,6 +33,7 @@ class RetryPolicy:
     patience_seconds: float | None = 30.0
     first_wait_seconds: float = 0.2
     longest_wait_seconds: float = 10.0
+    give_up: Callable[[], bool] | None = None
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic
 
@@ -77,7 +79,7 @@ class RetryPolicy:
             # Asked after a failure only: an idle hour that ends in one has used up none of the patience.
             nonlocal failed_first
             failed_first = self.clock() if failed_first is None else failed_first
-            if event is not None and event.is_set():
+            if (event is not None and event.is_set()) or (self.give_up is not None and self.give_up()):
                 return True
             if self.attempts is not None and state.attempt_number >= self.attempts:
                 return True

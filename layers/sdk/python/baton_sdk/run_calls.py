@@ -40,6 +40,8 @@ class RunCalls(Calls):
         priority: int | None = None,
         idempotency_key: str | None = None,
         traceparent: str | None = None,
+        retry: RetryPolicy | None = None,
+        listener: Listener | None = None,
     ) -> Started:
         """Start a run, once. A key makes it safe to repeat; one is made up when neither key nor ``run_id`` is
         given.
@@ -66,6 +68,8 @@ class RunCalls(Calls):
             },
             headers=present({"idempotency-key": key, "traceparent": traceparent}),
             repeatable=key is not None,
+            retry=retry,
+            listener=listener,
         )
         document = json_object(response)
         return Started(

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from baton_sdk.cli.exec.child import Child, Result, Stopper
+from baton_sdk.cli.exec.outlet import Outlet
 from baton_sdk.cli.exec.pump import Pump
 
 FOREVER = "import threading; threading.Event().wait()"
@@ -32,12 +33,16 @@ def spawn():
 
 def pump(child, *, on_line=lambda name, piece: None, drain_seconds=5.0):
     lines, through = [], {"stdout": io.BytesIO(), "stderr": io.BytesIO()}
+    outlets = {name: Outlet(stream) for name, stream in through.items()}
 
     def emit(name, piece):
         lines.append((name, piece.text, piece.eol))
         on_line(name, piece)
 
-    complete = Pump(child, emit, through, drain_seconds=drain_seconds).run()
+    complete = Pump(child, emit, outlets, hurried=lambda: False, drain_seconds=drain_seconds).run()
+    for outlet in outlets.values():
+        outlet.drain(None)
+        outlet.end()
     return complete, lines, {name: stream.getvalue() for name, stream in through.items()}
 
 
@@ -65,7 +70,15 @@ def test_a_reader_that_has_gone_does_not_stop_the_log(spawn):
 
     lines = []
     child = spawn("print('a'); print('b')")
-    Pump(child, lambda name, piece: lines.append(piece.text), {"stdout": Gone()}, drain_seconds=5).run()
+    outlet = Outlet(Gone(), room=1)
+    Pump(
+        child,
+        lambda name, piece: lines.append(piece.text),
+        {"stdout": outlet},
+        hurried=lambda: False,
+        drain_seconds=5,
+    ).run()
+    outlet.end()
     assert lines == ["a", "b"]
 
 
@@ -141,10 +154,16 @@ def test_a_line_that_stands_still_is_logged_but_not_torn_while_the_log_makes_it_
         pieces.append((piece.text, piece.eol))
         prompt.send(signal.SIGKILL)
 
-    Pump(prompt, emit, {}, drain_seconds=5, clock=lambda: next(ticks)).run()
+    Pump(prompt, emit, {}, hurried=lambda: False, drain_seconds=5, clock=lambda: next(ticks)).run()
     assert pieces == [("name: ", False)]
 
     torn = spawn("import sys; sys.stdout.write(('x' * 99 + '\\n') * 5000)")  # the pipe is full all the time
     lines = []
-    Pump(torn, lambda _, piece: lines.append((piece.text, piece.eol)), {}, drain_seconds=5).run()
+    Pump(
+        torn,
+        lambda _, piece: lines.append((piece.text, piece.eol)),
+        {},
+        hurried=lambda: False,
+        drain_seconds=5,
+    ).run()
     assert lines == [("x" * 99, True)] * 5000

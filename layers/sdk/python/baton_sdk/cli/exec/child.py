@@ -60,35 +60,54 @@ class Result:
 
 
 class Stopper:
-    """Stops a child once, for the first reason given; kills it when the grace has passed."""
+    """Stops a child once, for the first reason given; kills it when the grace has passed. What a child that
+    has ended left of its group is told, too, while it holds the output open; that is no reason: the child's
+    own outcome counts."""
 
     def __init__(self, child: Child, grace_seconds: float) -> None:
         self.reason: str | None = None
         self._child = child
         self._grace = grace_seconds
         self._timer: threading.Timer | None = None
+        self._over = False
         self._lock = threading.RLock()  # re-entrant: a signal handler may come in the middle
 
-    def stop(self, reason: str, number: int = signal.SIGTERM) -> None:
-        """Ask the command to end. After it has ended by itself this changes nothing: its own outcome
-        counts."""
-        with self._lock:
-            if self.reason is not None or self._child.exited or not self._child.send(number):
-                return
-            self.reason = reason
-            self._timer = threading.Timer(self._grace, self.kill)
-            self._timer.daemon = True
-            self._timer.start()
+    @property
+    def whom(self) -> str:
+        """Who is there to be told."""
+        return "what the command left behind" if self._child.exited else "the command"
 
-    def kill(self) -> None:
-        """End the group without asking."""
-        self._child.send(signal.SIGKILL)
+    def stop(self, reason: str, number: int = signal.SIGTERM) -> bool:
+        """Ask it to end. False when nobody is there any more; True when it is told now or has been before."""
+        with self._lock:
+            if self._over:
+                return False
+            if self.reason is not None and not self._child.exited:
+                return True
+            ended = self._child.exited
+            if not self._child.send(number):
+                return False
+            if not ended:
+                self.reason = reason
+                self._timer = threading.Timer(self._grace, self.kill)
+                self._timer.daemon = True
+                self._timer.start()
+            return True
+
+    def kill(self) -> bool:
+        """End the group without asking. False when nobody is there any more."""
+        with self._lock:
+            return not self._over and self._child.send(signal.SIGKILL)
 
     def done(self) -> None:
-        """The command and its output have ended: no signal is due any more."""
+        """The command and its output have ended: no signal is due any more, but to what is left of a group
+        that was to stop."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
+            if self.reason is not None:
+                self.kill()
+            self._over = True
 
 
 def _pipe(found: IO[bytes] | None) -> IO[bytes]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from baton_sdk.cli.exec.drive import NOT_EXECUTABLE, NOT_FOUND, Drive, Ending, Plan, command_name
+from baton_sdk.cli.exec.begin import begin
+from baton_sdk.cli.exec.drive import NOT_EXECUTABLE, NOT_FOUND, Drive, Plan, command_name
 from baton_sdk.cli.exec.lines import Piece
 from baton_sdk.cli.exec.notices import Notices
+from baton_sdk.cli.exec.outlet import Screen
+from baton_sdk.cli.exec.signals import Leave, Signals
 from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, RunId, Tags
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.cli.values import json_value
 from baton_sdk.client import Client
 from baton_sdk.run import Run, Started
+
+UNREAD_SECONDS = 2.0
+LEAVING_SECONDS = 0.2
+UNREAD = "nobody read all of the output here"
 
 
 def execute(
@@ -58,36 +67,42 @@ def execute(
       baton exec --workflow nightly --key nightly-2026-11-29 --inactivity-timeout 600 -- ./nightly.sh
       baton runs resume nightly-7 && baton exec --run nightly-7 -- ./nightly.sh
     """
-    notices = Notices(quiet=quiet or session.out.as_json)
     payload = json_value(input_, "--input")
     if run is not None and (key or run_id or payload is not None or tag or workflow or context_ref):
         raise typer.BadParameter(
             "a run that exists has its input, tags and names already", param_hint="--run"
         )
-    if shutil.which(cmd[0]) is None:
-        there = os.sep in cmd[0] and Path(cmd[0]).exists()
-        notices.warn(f"{cmd[0]}: {'not executable' if there else 'command not found'}; nothing started")
-        raise typer.Exit(NOT_EXECUTABLE if there else NOT_FOUND)
-    with session.client() as client:
-        if run is not None:
-            started = Started(run=_existing(client, run, notices), started=True)
-        else:
-            started = client.start(
-                workflow or workflow_name(cmd),
-                input={"command": spoken(cmd)} if payload is None else payload,
-                run_id=run_id,
-                context_ref=context_ref,
-                tags=tag or (),
-                mode="attached",
-                inactivity_timeout_seconds=inactivity_timeout,
-                idempotency_key=key,
-            )
-            if not started.started:
-                raise typer.Exit(_told(session, started.run, notices))
-        driven = started.run
-        notices.say(f"run {driven.id}, attempt {driven.attempt}; `baton tail {driven.id}` follows it")
-        ending = _drive(session, client, started, cmd, grace, patience, notices)
-    raise typer.Exit(ending.exit_code)
+    screen = Screen()
+    notices = Notices(screen.stderr, quiet=quiet or session.out.as_json)
+    with Signals(notices.say) as signals, _read_out(screen, signals, notices):
+        if shutil.which(cmd[0]) is None:
+            there = os.sep in cmd[0] and Path(cmd[0]).exists()
+            notices.warn(f"{cmd[0]}: {'not executable' if there else 'command not found'}; nothing started")
+            raise typer.Exit(NOT_EXECUTABLE if there else NOT_FOUND)
+        with session.client() as client:
+            if run is not None:
+                started = Started(run=_existing(client, run, notices), started=True)
+            else:
+                started = begin(
+                    client,
+                    workflow or workflow_name(cmd),
+                    signals,
+                    notices,
+                    input={"command": spoken(cmd)} if payload is None else payload,
+                    run_id=run_id,
+                    context_ref=context_ref,
+                    tags=tag or (),
+                    inactivity_timeout_seconds=inactivity_timeout,
+                    idempotency_key=key,
+                )
+                if not started.started:
+                    raise typer.Exit(_told(screen, session.out.as_json, started.run, notices))
+            driven = started.run
+            notices.say(f"run {driven.id}, attempt {driven.attempt}; `baton tail {driven.id}` follows it")
+            plan = Plan(command=cmd, grace_seconds=grace, patience_seconds=patience)
+            shown = _shown if session.out.as_json else None
+            drive = Drive(client, started, plan, signals, screen, notices, shown)
+            raise typer.Exit(_driven(drive, started.run, screen, session.out.as_json, notices))
 
 
 def workflow_name(cmd: Sequence[str]) -> str:
@@ -101,30 +116,46 @@ def spoken(cmd: Sequence[str]) -> list[str]:
     return [os.fsencode(word).decode("utf-8", "backslashreplace") for word in cmd]
 
 
-def _drive(
-    session: Session,
-    client: Client,
-    started: Started,
-    cmd: Sequence[str],
-    grace: float,
-    patience: float,
-    notices: Notices,
-) -> Ending:
-    plan = Plan(command=cmd, grace_seconds=grace, patience_seconds=patience)
-    out = session.out
+@contextmanager
+def _read_out(screen: Screen, signals: Signals, notices: Notices) -> Iterator[None]:
+    """At the end everything said is read by whoever reads us: for as long as it takes, unless somebody has
+    asked for the end or leaves now. The exit code stands by then."""
+    try:
+        yield
+    except Leave as left:
+        raise typer.Exit(left.exit_code) from None
+    finally:
+        signals.nothing_left()
+        with suppress(Leave):
+            if screen.dropped:
+                notices.warn(UNREAD)
+            stopped_seconds = UNREAD_SECONDS if signals.stopping else None
+            if not screen.drain(LEAVING_SECONDS if signals.left else stopped_seconds) and not screen.dropped:
+                notices.warn(UNREAD)
+                screen.drain(LEAVING_SECONDS)
+            screen.end()
 
-    def echo(name: str, piece: Piece) -> None:
-        out.line({"type": name, "data": piece.data()})
 
-    if out.as_json:
-        out.line({"type": "run", "run": started.run.raw})
-    ending = Drive(client, started, plan, notices, echo if out.as_json else None).to_the_end()
-    if out.as_json:
-        told: Any = ending.run.raw if ending.run is not None else None
-        out.line({"type": "outcome", "run": told, "finished": ending.finished, "exit_code": ending.exit_code})
+def _driven(drive: Drive, run: Run, screen: Screen, as_json: bool, notices: Notices) -> int:
+    if as_json:
+        screen.stdout.say(_line({"type": "run", "run": run.raw}))
+    ending = drive.to_the_end()
+    if as_json:
+        told = ending.run.raw if ending.run is not None else None
+        outcome = {"run": told, "finished": ending.finished, "exit_code": ending.exit_code}
+        screen.stdout.say(_line({"type": "outcome", **outcome}))
     elif ending.finished and ending.run is not None:
         notices.say(_ended(ending.run))
-    return ending
+    return ending.exit_code
+
+
+def _shown(name: str, piece: Piece) -> bytes:
+    return _line({"type": name, "data": piece.data()})
+
+
+def _line(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return f"{text}\n".encode(errors="backslashreplace")
 
 
 def _ended(run: Run) -> str:
@@ -149,10 +180,10 @@ def _reopening(run: Run) -> str:
     return f": `baton runs resume {run.id}{'' if run.resumable else ' --force'}` opens it again"
 
 
-def _told(session: Session, run: Run, notices: Notices) -> int:
+def _told(screen: Screen, as_json: bool, run: Run, notices: Notices) -> int:
     """The exit code for a run that this key had started before."""
-    if session.out.as_json:
-        session.out.line({"type": "run", "run": run.raw})
+    if as_json:
+        screen.stdout.say(_line({"type": "run", "run": run.raw}))
     if not run.terminal:
         notices.warn(f"this key has started {run.id} before, and it is {run.state}: not started again")
         return REFUSED

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import IO, Any
+from typing import Any
 
 from baton_sdk.cli.exec import watch
 from baton_sdk.cli.exec.child import Child, Result, Stopper
 from baton_sdk.cli.exec.lines import Piece
 from baton_sdk.cli.exec.notices import Notices
+from baton_sdk.cli.exec.outlet import Screen
 from baton_sdk.cli.exec.pump import Pump
+from baton_sdk.cli.exec.signals import INTERRUPT, Leave, Signals
 from baton_sdk.client import Client
 from baton_sdk.errors import BatonError, LeaseLost, NotAllowed, RunTerminal
 from baton_sdk.log import START
@@ -24,13 +23,11 @@ from baton_sdk.retry import RetryPolicy
 from baton_sdk.run import Run, Started
 from baton_sdk.writer import Writer
 
-INTERRUPT = "interrupt"
 LOG_LOST = "log lost"
 CANCELLING = frozenset({watch.CANCEL, INTERRUPT})
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,25 +50,29 @@ class Ending:
 
 
 class Drive:
-    """One command driving one run."""
+    """One command driving one run. ``render`` makes of each line what goes to stdout instead of the bytes as
+    they come."""
 
     def __init__(
         self,
         client: Client,
         started: Started,
         plan: Plan,
+        signals: Signals,
+        screen: Screen,
         notices: Notices,
-        echo: Callable[[str, Piece], None] | None,
+        render: Callable[[str, Piece], bytes] | None,
     ) -> None:
         self._client = client
         self._run = started.run
         self._tail = started.tail
         self._plan = plan
+        self._signals = signals
+        self._screen = screen
         self._notices = notices
-        self._echo = echo
+        self._render = render
         self._retry = RetryPolicy(attempts=None, patience_seconds=plan.patience_seconds)
-        self._signals = 0
-        self._signal = int(signal.SIGINT)
+        self._child: Child | None = None
         self._stopper: Stopper | None = None
         self._writer: Writer | None = None
         self._lookout: watch.Watch | None = None
@@ -79,20 +80,23 @@ class Drive:
 
     def to_the_end(self) -> Ending:
         """Run the command and settle the run."""
-        with self._signals_taken():
-            try:
-                return self._to_the_end()
-            except KeyboardInterrupt:
-                self._notices.warn(f"gave up, {self._run.id} is not settled: `baton finish` does that")
-                return Ending(exit_code=128 + signal.SIGINT, run=None, finished=False)
+        try:
+            return self._to_the_end()
+        except Leave as left:
+            self._notices.warn(f"gave up, {self._run.id} may not be settled: `baton finish` does that")
+            return Ending(exit_code=left.exit_code, run=None, finished=False)
 
     def _to_the_end(self) -> Ending:
-        if self._run.cancel_requested is not None:
-            self._notices.warn("a cancel was asked for before the command began: not started")
-            return self._settle({"status": "cancelled", "resumable": True}, exit_code=1)
+        self._signals.hold()  # either it keeps the command from beginning, or it reaches it
+        if self._run.cancel_requested is not None or self._signals.asked:
+            self._signals.release()
+            if self._run.cancel_requested is not None:
+                self._notices.warn("a cancel was asked for before the command began: not started")
+            return self._settle({"status": "cancelled", "resumable": True}, exit_code=self._signals.exit_code)
         try:
-            child = Child(self._plan.command, self._environment())
+            child = self._child = Child(self._plan.command, self._environment())
         except OSError as exc:
+            self._signals.release()
             code = NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
             self._notices.warn(f"can't run {self._plan.command[0]}: {exc.strerror}")
             error = {"message": str(exc), "type": "spawn"}
@@ -120,6 +124,7 @@ class Drive:
 
     def _carried(self, child: Child) -> Result:
         self._stopper = stopper = Stopper(child, self._plan.grace_seconds)
+        self._signals.release(stopper)
         self._writer = self._client.writer(
             self._run.id,
             attempt=self._run.attempt,
@@ -131,10 +136,14 @@ class Drive:
         follower = self._client.follow(self._run.id, self._run.next_offset or START, retry=self._retry)
         self._lookout = watch.Watch(follower, self._react)
         self._lookout.start()
-        if self._signals:  # it came before there was anyone to pass it on to
-            stopper.stop(INTERRUPT, self._signal)
-        through: dict[str, IO[bytes]] = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
-        pump = Pump(child, self._emit, {} if self._echo else through, drain_seconds=self._plan.drain_seconds)
+        outlets = {"stdout": self._screen.stdout, "stderr": self._screen.stderr}
+        pump = Pump(
+            child,
+            self._emit,
+            {} if self._render else outlets,
+            hurried=self._hurried,
+            drain_seconds=self._plan.drain_seconds,
+        )
         try:
             if not pump.run():
                 self._notices.warn("the command left processes behind that hold its output: not waiting")
@@ -142,17 +151,12 @@ class Drive:
         finally:
             self._lookout.off()
             stopper.done()
-        if stopper.reason is not None:
-            stopper.kill()  # what the command left of its group was to stop, too
         self._close_log()
         return result
 
     def _emit(self, name: str, piece: Piece) -> None:
-        if self._echo is not None:
-            try:
-                self._echo(name, piece)
-            except BrokenPipeError:
-                self._echo = None  # whoever read us has gone; the log goes on
+        if self._render is not None:
+            self._screen.stdout.pass_on(self._render(name, piece), self._hurried)
         if self._log_lost is not None or self._writer is None:
             return
         try:
@@ -173,14 +177,18 @@ class Drive:
         if self._log_lost is not None:
             return
         self._log_lost = error
-        self._notices.warn(f"the log takes no more: {error}; stopping the command")
-        if self._stopper is not None:
-            self._stopper.stop(LOG_LOST)
+        told = self._stopper is not None and self._stopper.stop(LOG_LOST)
+        self._notices.warn(f"the log takes no more: {error}{'; stopping the command' if told else ''}")
 
     def _react(self, what: str, why: str) -> None:
         if self._stopper is not None:
-            self._notices.say(f"{why}; stopping the command")
-            self._stopper.stop(what)
+            told = self._stopper.stop(what)
+            self._notices.say(f"{why}; {'stopping the command' if told else 'the command has ended'}")
+
+    def _hurried(self) -> bool:
+        # A reader is waited for as long as the command may wait with us.
+        ended = self._child is not None and self._child.exited
+        return ended or self._signals.stopping or self._log_lost is not None
 
     def _outcome(self, result: Result) -> dict[str, Any]:
         known: dict[str, Any] = {"code": result.code, "signal": result.signal}
@@ -223,30 +231,6 @@ class Drive:
             "BATON_ATTEMPT": str(self._run.attempt),
         }
         return {name: value for name, value in told.items() if value is not None}
-
-    @contextmanager
-    def _signals_taken(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """First: pass it on, with a grace. Second: kill. Third: leave at once, the run unsettled."""
-        self._signals += 1
-        self._signal = number
-        if self._signals >= 3:
-            raise KeyboardInterrupt
-        if self._stopper is None:
-            return
-        if self._signals == 1:
-            self._notices.say_in_handler("told the command to stop; once more kills it")
-            self._stopper.stop(INTERRUPT, number)
-        else:
-            self._notices.say_in_handler("killed the command; once more leaves the run unsettled")
-            self._stopper.kill()
 
 
 def command_name(command: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import IO
 
 from baton_sdk.cli.exec.child import Child
 from baton_sdk.cli.exec.lines import LineCutter, Piece
+from baton_sdk.cli.exec.outlet import Outlet
 
 CHUNK = 64 * 1024
 PARTIAL_AFTER_SECONDS = 1.0
@@ -28,38 +29,28 @@ Emit = Callable[[str, Piece], None]
 class _Stream:
     name: str
     pipe: IO[bytes]
-    through: IO[bytes] | None
+    through: Outlet | None
     cutter: LineCutter = field(default_factory=LineCutter)
     heard_at: float = 0.0
-
-    def pass_on(self, data: bytes) -> None:
-        if self.through is None:
-            return
-        try:
-            self.through.write(data)
-            self.through.flush()
-        except BrokenPipeError:
-            # Whoever read us has gone; the log goes on, and the interpreter's own flush at exit stays silent.
-            with suppress(OSError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), self.through.fileno())
-            self.through = None
 
 
 class Pump:
     """Runs in the calling thread until both pipes have ended. ``emit`` may block: then the command does,
-    too."""
+    too, as it does while the outlets have no room; for these nobody waits once ``hurried`` says so."""
 
     def __init__(
         self,
         child: Child,
         emit: Emit,
-        through: Mapping[str, IO[bytes]],
+        through: Mapping[str, Outlet],
         *,
+        hurried: Callable[[], bool],
         drain_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._child = child
         self._emit = emit
+        self._hurried = hurried
         self._drain = drain_seconds
         self._clock = clock
         pipes = {"stdout": child.stdout, "stderr": child.stderr}
@@ -92,7 +83,8 @@ class Pump:
             data = os.read(stream.pipe.fileno(), CHUNK)
         if data is None:
             return True
-        stream.pass_on(data)
+        if stream.through is not None and data:
+            stream.through.pass_on(data, self._hurried)
         self._log(stream, list(stream.cutter.feed(data)))
         # Only now: the log may have made us wait, and what came meanwhile stands in the pipe.
         stream.heard_at = self._clock()
