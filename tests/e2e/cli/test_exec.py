@@ -247,6 +247,35 @@ def test_a_third_interrupt_leaves_at_once_though_nobody_can_be_told(launch, wire
     job.hear("may not be settled", "err")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_start_leaves_no_run_without_a_driver(number, launch, wire, client, run_id):
+    def interrupt(data):
+        if data.startswith(b"POST /v1/runs HTTP"):
+            job.signal(number)
+
+    wire.before = interrupt
+    job = launch("exec", "--run-id", run_id, "--", *PY, "print('began')", url=wire.url)
+    assert job.wait() == 128 + number
+    run = client.get(run_id).run
+    assert (run.state, run.resumable, job.out) == ("cancelled", True, [])
+    job.hear("before the command began", "err")
+
+
+def test_signals_while_the_run_is_settled_are_told_the_truth(launch, wire, run_id):
+    def interrupt(data):
+        if b"/finish HTTP" in data:
+            job.signal(signal.SIGINT)
+            job.hear("the command has ended", "err")
+            job.signal(signal.SIGHUP)
+            job.hear("may not be settled", "err")
+
+    wire.before = interrupt
+    job = launch("exec", "--run-id", run_id, "--", "true", url=wire.url)
+    assert job.wait() == 128 + signal.SIGHUP
+    job.hear("may not be settled", "err")
+    assert not [line for line in job.err if "told" in line or "killed" in line]
+
+
 def test_a_reader_of_the_output_who_leaves_does_not_end_the_run(client, run_id, stack):
     exec_ = f"{sys.executable} -m baton_sdk.cli exec -q --run-id {run_id} -- seq 20000"
     piped = f"{exec_} | head -1; exit ${{PIPESTATUS[0]}}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -15,6 +16,8 @@ class Wire:
         self._target = (parts.hostname, parts.port)
         self._port = _free_port()
         self.url = f"http://127.0.0.1:{self._port}"
+        self.before: Callable[[bytes], object] = lambda data: None
+        """Told of what is about to be sent to the stack."""
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
@@ -66,12 +69,13 @@ class Wire:
                 near.close()
                 far.close()
                 return
-            for ends in ((near, far), (far, near)):
+            for ends in ((near, far, self.before), (far, near, lambda data: None)):
                 threading.Thread(target=self._carry, args=ends, daemon=True).start()
 
-    def _carry(self, source, target):
+    def _carry(self, source, target, before):
         try:
             while data := source.recv(65536):
+                before(data)
                 target.sendall(data)
         except OSError:
             pass
