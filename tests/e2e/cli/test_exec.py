@@ -258,7 +258,7 @@ def test_a_signal_during_the_start_leaves_no_run_without_a_driver(number, launch
     assert job.wait() == 128 + number
     run = client.get(run_id).run
     assert (run.state, run.resumable, job.out) == ("cancelled", True, [])
-    job.hear("before the command began", "err")
+    job.hear("will not begin", "err")
 
 
 def test_signals_while_the_run_is_settled_are_told_the_truth(launch, wire, run_id):

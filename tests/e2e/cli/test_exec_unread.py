@@ -80,10 +80,14 @@ def test_a_settled_run_is_left_by_a_signal_with_the_commands_own_code(unread, cl
 
 
 @pytest.mark.parametrize(
-    ("options", "command", "heard"),
-    [((), ENDLESS, "stderr"), (("--json",), ENDLESS, "stdout"), ((), ENDLESS_ERR, "stderr")],
+    ("options", "command", "heard", "cancel"),
+    [
+        ((), ENDLESS, "stderr", True),
+        ((), ENDLESS, "stderr", False),
+        ((), ENDLESS_ERR, "stderr", False),
+        (("--json",), ENDLESS, "stdout", False),
+    ],
 )
-@pytest.mark.parametrize("cancel", [True, False])
 def test_a_stop_settles_the_run_whoever_reads(options, command, heard, cancel, unread, client, run_id):
     job = unread(*options, "--run-id", run_id, "--", *command)
     getattr(job, heard).readline()

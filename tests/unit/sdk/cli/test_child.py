@@ -109,16 +109,32 @@ def test_a_command_that_ignores_the_stop_is_killed_after_the_grace(spawn):
 def test_the_first_reason_to_stop_stands_and_after_the_end_there_is_none(spawn):
     child = spawn(f"print('up', flush=True); {FOREVER}")
     stopper = Stopper(child, grace_seconds=60)
-    stopper.stop("cancel")
-    stopper.stop("interrupt")
+    assert stopper.stop("cancel", 0)  # a signal that nobody feels
+    assert stopper.stop("interrupt")  # told it has been
     assert stopper.reason == "cancel"
+    assert stopper.kill()
+    assert child.result().signal == "SIGKILL"
     stopper.done()
+    assert not stopper.stop("interrupt")
+    assert not stopper.kill()
 
     ended = spawn("pass")
     ended.result()
     late = Stopper(ended, grace_seconds=60)
-    late.stop("cancel")
+    assert not late.stop("cancel")
     assert late.reason is None
+
+
+def test_what_an_ended_command_left_behind_can_be_stopped_and_is_no_reason(spawn):
+    behind = f"[sys.executable, '-c', {FOREVER!r}]"
+    child = spawn(f"import subprocess,sys; subprocess.Popen({behind})")
+    child.result()
+    stopper = Stopper(child, grace_seconds=60)
+    assert stopper.whom == "what the command left behind"
+    assert stopper.stop("interrupt")
+    complete, _, _ = pump(child)
+    assert (complete, stopper.reason) == (True, None)
+    stopper.done()
 
 
 def test_what_a_command_leaves_behind_does_not_hold_it_up_for_ever(spawn):

@@ -46,7 +46,7 @@ def test_a_signal_during_the_start_settles_the_run_and_begins_nothing(number, ru
     assert [request.url.path for request in requests] == [START, FINISH]
     finish = json.loads(requests[-1].content)
     assert (finish["status"], finish["resumable"]) == ("cancelled", True)
-    assert "before the command began" in result.stderr
+    assert "will not begin" in result.stderr
     assert not (tmp_path / "ran").exists()
 
 

@@ -75,10 +75,7 @@ def execute(
     screen = Screen()
     notices = Notices(screen.stderr, quiet=quiet or session.out.as_json)
     with Signals(notices.say) as signals, _read_out(screen, signals, notices):
-        if shutil.which(cmd[0]) is None:
-            there = os.sep in cmd[0] and Path(cmd[0]).exists()
-            notices.warn(f"{cmd[0]}: {'not executable' if there else 'command not found'}; nothing started")
-            raise typer.Exit(NOT_EXECUTABLE if there else NOT_FOUND)
+        _look_up(cmd[0], notices)
         with session.client() as client:
             if run is not None:
                 started = Started(run=_existing(client, run, notices), started=True)
@@ -102,7 +99,14 @@ def execute(
             plan = Plan(command=cmd, grace_seconds=grace, patience_seconds=patience)
             shown = _shown if session.out.as_json else None
             drive = Drive(client, started, plan, signals, screen, notices, shown)
-            raise typer.Exit(_driven(drive, started.run, screen, session.out.as_json, notices))
+            raise typer.Exit(_driven(drive, driven, screen, session.out.as_json, notices))
+
+
+def _look_up(name: str, notices: Notices) -> None:
+    if shutil.which(name) is None:
+        there = os.sep in name and Path(name).exists()
+        notices.warn(f"{name}: {'not executable' if there else 'command not found'}; nothing started")
+        raise typer.Exit(NOT_EXECUTABLE if there else NOT_FOUND)
 
 
 def workflow_name(cmd: Sequence[str]) -> str:

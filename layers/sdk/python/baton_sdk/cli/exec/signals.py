@@ -12,7 +12,6 @@ from baton_sdk.cli.exec.child import Stopper
 
 INTERRUPT = "interrupt"
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_LEAVES = "settling its run; once more leaves it, maybe unsettled"
 
 
 class Leave(KeyboardInterrupt):
@@ -92,7 +91,7 @@ class Signals:
             raise Leave(number)
         if self._stopper is None:
             self._leaves = True
-            self._say(f"stopped before the command began; {_LEAVES}")
+            self._say("the command will not begin; once more leaves at once, its run maybe unsettled")
             return
         whom = self._stopper.whom
         if not self._passed_on and self._stopper.stop(INTERRUPT, number):
@@ -103,4 +102,4 @@ class Signals:
             self._say(f"killed {whom}; once more leaves the run, maybe unsettled")
         else:
             self._leaves = True
-            self._say(f"the command has ended; {_LEAVES}")
+            self._say("the command has ended; settling its run; once more leaves it, maybe unsettled")
