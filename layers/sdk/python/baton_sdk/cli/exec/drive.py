@@ -4,7 +4,6 @@ happens."""
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,18 +111,18 @@ class Drive:
 
     def _carry(self, child: Child) -> Result:
         """The command from its first to its last byte, all of it in the log when this returns."""
+        self._stopper = stopper = Stopper(child, self._plan.grace_seconds)
         try:
-            return self._carried(child)
+            return self._carried(child, stopper)
         except BaseException:
-            child.send(signal.SIGKILL)
+            stopper.kill()
             if self._writer is not None:
                 self._writer.abort()
             raise
         finally:
             child.close()
 
-    def _carried(self, child: Child) -> Result:
-        self._stopper = stopper = Stopper(child, self._plan.grace_seconds)
+    def _carried(self, child: Child, stopper: Stopper) -> Result:
         self._signals.release(stopper)
         self._writer = self._client.writer(
             self._run.id,
