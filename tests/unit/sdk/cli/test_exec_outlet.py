@@ -30,7 +30,7 @@ def read(reader, size):
 def test_what_nobody_reads_is_kept_to_a_bound_whole_up_to_a_point_and_our_own_words_always(pipe):
     reader, stream = pipe
     outlet = Outlet(stream, room=1, most=256 * KB)
-    passed = b""
+    before = passed = b""
     while not outlet.dropped:
         before, chunk = passed, os.urandom(32 * KB)
         outlet.pass_on(chunk, lambda: True)

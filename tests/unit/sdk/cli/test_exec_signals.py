@@ -99,7 +99,7 @@ def test_a_run_that_the_key_had_started_before_is_not_ours_to_settle(run, reques
 
 
 def test_what_comes_while_the_command_is_started_reaches_it():
-    said = []
+    said: list[str] = []
     with Signals(said.append) as signals:
         signals.hold()
         signal.raise_signal(signal.SIGTERM)
