@@ -49,7 +49,8 @@ class HttpRequest(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """What is said under that name; said more than once, it is one text with commas, as in an event."""
-        return _joined(self.headers).get(name)
+        said = [value for key, value in self.headers if key == name]
+        return ",".join(said) if said else None
 
 
 class HttpAnswer(NamedTuple):

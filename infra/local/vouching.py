@@ -58,7 +58,9 @@ class Asking(Vouching):
         if match.open or shown is None:
             return {}
         known = self._known.get(shown)
-        return known.said if known is not None and self._lasts_still(known, self._clock.now()) else None
+        if known is None or not recent(known.at, self._clock.now(), self._lasts):
+            return None
+        return known.said
 
     def ask(self, request: HttpRequest, match: Match, request_id: str) -> Vouched:
         now = self._clock.now()
@@ -68,13 +70,10 @@ class Asking(Vouching):
         self._remember(request.header("authorization") or "", _Remembered(now, said))
         return said
 
-    def _lasts_still(self, known: _Remembered, now: Millis) -> bool:
-        return recent(known.at, now, self._lasts)
-
     def _remember(self, shown: str, known: _Remembered) -> None:
         with self._lock:
             if len(self._known) >= REMEMBERED:
-                self._keep(lambda each: self._lasts_still(each, known.at))
+                self._keep(lambda each: recent(each.at, known.at, self._lasts))
             if len(self._known) >= REMEMBERED and known.said:
                 self._keep(lambda each: bool(each.said))
             if len(self._known) < REMEMBERED:

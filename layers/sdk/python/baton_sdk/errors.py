@@ -50,6 +50,8 @@ class BatonError(Exception):
     """
 
     slug: ClassVar[str] = "error"
+    maybe_done: bool = False
+    """Whether what was asked for may have been done all the same."""
 
     def __init__(
         self,
@@ -202,6 +204,7 @@ class Unavailable(TryAgain):
     """The service, or what stands before it, is out for now. The write may have happened."""
 
     slug = "unavailable"
+    maybe_done = True
 
 
 class Unreachable(TryAgain):
@@ -211,14 +214,15 @@ class Unreachable(TryAgain):
 
     def __init__(self, detail: str, *, maybe_sent: bool, silent: bool = False) -> None:
         super().__init__(detail, retryable=True)
-        self.maybe_sent = maybe_sent
+        self.maybe_sent = self.maybe_done = maybe_sent
         self.silent = silent
 
 
 class Fault(BatonError):
-    """Something is broken on one side or the other: page someone."""
+    """Something is broken on one side or the other: page someone. The write may have happened."""
 
     slug = "fault"
+    maybe_done = True
 
 
 class Internal(Fault):

@@ -77,11 +77,20 @@ def never_sent(request):
     raise httpx.ConnectError("connection refused")
 
 
-@pytest.mark.parametrize(("fate", "maybe"), [(died, True), (cut, True), (never_sent, False), ("429", False)])
+def broke(request):
+    return problem(500, "internal")
+
+
+def crowded(request):
+    return problem(429, "too-many-requests")
+
+
+@pytest.mark.parametrize(
+    ("fate", "maybe"), [(died, True), (broke, True), (cut, True), (never_sent, False), (crowded, False)]
+)
 def test_a_creation_of_unknown_outcome_is_not_repeated_and_says_so(fate, maybe, run, requests, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
-    answer = problem(429, "too-many-requests") if fate == "429" else fate
-    result = run("token", "create", "--role", "viewer", answer=answer)
+    result = run("token", "create", "--role", "viewer", answer=fate)
     assert (result.exit_code, result.stdout) == (1, "")
     assert ("it may have been made all the same" in result.stderr) is maybe
     assert len(requests) == (1 if maybe else 6)

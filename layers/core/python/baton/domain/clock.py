@@ -25,10 +25,10 @@ def millis(seconds: float) -> Millis:
     return round(seconds * 1000)
 
 
-def recent(at: Millis, now: Millis, lasts: Millis) -> bool:
-    """Whether what was seen ``at`` may still be gone by: it is younger than ``lasts``, and not of a time to
-    come. A clock that is set back would else keep it for as long as it was set back."""
-    return 0 <= now - at < lasts
+def recent(at: Millis | None, now: Millis, lasts: Millis) -> bool:
+    """Whether what was seen ``at`` (None: never) may still be gone by: it is younger than ``lasts``, and not
+    of a time to come. A clock that is set back would else keep it for as long as it was set back."""
+    return at is not None and 0 <= now - at < lasts
 
 
 def rfc3339(at: Millis) -> str:

@@ -61,7 +61,7 @@ class Line:
 
     def call(self, operation: str, **request: Any) -> Any:
         """The service's answer; None when there is none, which a log line says once in a while."""
-        if self._failed_at is not None and recent(self._failed_at, self._clock.now(), QUIET_MS):
+        if recent(self._failed_at, self._clock.now(), QUIET_MS):
             return None
         try:
             return getattr(self._client(), operation)(**request)

@@ -125,8 +125,7 @@ class Targets:
 
     def _ask(self, way: _Way, found: Resource, ask: Callable[[Any], T]) -> T:
         """The answer of a resource's service. Raises _Unreachable, and ClientError."""
-        failed_at = self._failed_at.get(found.arn)
-        if failed_at is not None and recent(failed_at, self._clock.now(), QUIET_MS):
+        if recent(self._failed_at.get(found.arn), self._clock.now(), QUIET_MS):
             raise _Unreachable
         try:
             return ask(self._clients(way.service, found.region))

@@ -112,8 +112,7 @@ class Claims:
         is as good as its first, so that they do not meet again."""
         with self._lock:
             served = {name: self._served.get(f"{wanted.namespace}#{name}", 0) for name in wanted.workflows}
-        beaten_at = self._beaten_at.get(wanted.namespace)
-        if beaten_at is not None and recent(beaten_at, self._context.clock.now(), CROWDED_MS):
+        if recent(self._beaten_at.get(wanted.namespace), self._context.clock.now(), CROWDED_MS):
             return in_turn(places, served, lambda _place: self._context.jitter())
         return in_turn(places, served)
 

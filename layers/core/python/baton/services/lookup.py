@@ -86,9 +86,9 @@ class Lookup:
         """
         with self._lock:
             mine = self._tails.get((namespace, run_id))
-        now, oldest = self._context.clock.now(), millis(self._context.settings.tail_memory_seconds)
+        now, lasts = self._context.clock.now(), millis(self._context.settings.tail_memory_seconds)
         # Clocks differ, and may be set back: what another has seen in a moment is of now, in an hour is not.
-        young = [tail for tail in (mine, echo) if tail is not None and abs(now - tail.seen_at) <= oldest]
+        young = [tail for tail in (mine, echo) if tail is not None and abs(now - tail.seen_at) <= lasts]
         return max(young, key=lambda tail: (tail.birth, tail.next), default=None)
 
     def same_life(self, before: Run | None, now: Run) -> Run:

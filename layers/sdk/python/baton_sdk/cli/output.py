@@ -49,7 +49,7 @@ class Output:
 
     def line(self, value: Any) -> None:
         """One JSON line of a stream, out at once."""
-        self.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        self.write(json_line(value))
 
     def write(self, text: str) -> None:
         """Plain text and a line's end, to stdout, at once."""
@@ -113,6 +113,11 @@ class Output:
                 yield
         else:
             yield
+
+
+def json_line(value: Any) -> str:
+    """A value as one line of JSON, without the line's end."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def state(name: str) -> Text:

@@ -13,7 +13,7 @@ from baton_sdk.cli.output import Output
 from baton_sdk.cli.session import Session, command, take_globals
 from baton_sdk.cli.values import until
 from baton_sdk.cli.views import present, when
-from baton_sdk.errors import NotFound, TooManyRequests, TryAgain, Unreachable
+from baton_sdk.errors import BatonError, NotFound
 from baton_sdk.tokens import EVERY_NAMESPACE, NewToken, Token, id_of, is_id, namespace_of
 
 COLUMNS = ("TOKEN", "ROLE", "NAMESPACE", "WORKFLOWS", "EXPIRES", "USED", "DESCRIPTION")
@@ -89,11 +89,8 @@ def _unknown_outcome(out: Output) -> Iterator[None]:
     """A creation is not repeated: whoever asked is told what may have become of it."""
     try:
         yield
-    except TryAgain as error:
-        untouched = isinstance(error, TooManyRequests) or (
-            isinstance(error, Unreachable) and not error.maybe_sent
-        )
-        if not (untouched or out.as_json):
+    except BatonError as error:
+        if error.maybe_done and not out.as_json:
             out.note("it may have been made all the same: `baton token list` shows it, to be revoked")
         raise
 

@@ -11,38 +11,32 @@ from baton_sdk.cli.exec.notices import Notices
 from baton_sdk.cli.exec.signals import Leave, Signals
 from baton_sdk.cli.session import PROMPT
 from baton_sdk.client import Client
-from baton_sdk.errors import BatonError, Fault, Unavailable, Unreachable
+from baton_sdk.errors import BatonError
 from baton_sdk.run import Started
 
 
 def begin(client: Client, workflow: str, signals: Signals, notices: Notices, **fields: Any) -> Started:
     """The answer to the start, which a signal lets come but not be asked for again. Raises BatonError; an
     Exit where a signal had come, and its Leave at the second. Warns where a run may have been started."""
-    doubts: list[bool] = []
+    failures: list[BaseException] = []
     try:
         return client.start(
             workflow,
             mode="attached",
             retry=replace(PROMPT, give_up=lambda: signals.asked),
-            listener=lambda error, _seconds: doubts.append(_may_have_been_done(error)),
+            listener=lambda error, _seconds: failures.append(error),
             **fields,
         )
     except Leave:
         _warn(notices, fields)
         raise
     except BatonError as error:
-        if any(doubts) or _may_have_been_done(error):
+        if any(isinstance(each, BatonError) and each.maybe_done for each in (*failures, error)):
             _warn(notices, fields)
         if not signals.asked:
             raise
         notices.warn(f"not begun: {error}")
         raise typer.Exit(signals.exit_code) from None
-
-
-def _may_have_been_done(error: BaseException) -> bool:
-    if isinstance(error, Unreachable):
-        return error.maybe_sent
-    return isinstance(error, Unavailable | Fault)
 
 
 def _warn(notices: Notices, fields: dict[str, Any]) -> None:

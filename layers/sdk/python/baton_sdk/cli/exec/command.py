@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from baton_sdk.cli.exec.notices import Notices
 from baton_sdk.cli.exec.outlet import Screen
 from baton_sdk.cli.exec.signals import Leave, Signals
 from baton_sdk.cli.options import ContextRef, InactivityTimeout, Input, Key, RunId, Tags
+from baton_sdk.cli.output import json_line
 from baton_sdk.cli.session import REFUSED, Session
 from baton_sdk.cli.values import json_value
 from baton_sdk.client import Client
@@ -158,8 +158,7 @@ def _shown(name: str, piece: Piece) -> bytes:
 
 
 def _line(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return f"{text}\n".encode(errors="backslashreplace")
+    return f"{json_line(value)}\n".encode(errors="backslashreplace")
 
 
 def _ended(run: Run) -> str:
