@@ -109,7 +109,7 @@ def test_a_command_that_ignores_a_cancel_is_killed(launch, client, run_id):
     assert (run.state, run.signal, run.resumable) == ("cancelled", "SIGKILL", True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
 def test_an_interrupt_is_passed_on_and_settles_cancelled_resumable(number, launch, client, run_id):
     job = launch("exec", "--run-id", run_id, "--", "sh", "-c", "echo up; exec cat")
     job.hear("up")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -77,6 +78,7 @@ def test_a_settled_run_is_left_by_a_signal_with_the_commands_own_code(unread, cl
     assert b"failed" in job.stderr.readline()
     job.send_signal(signal.SIGINT)
     assert job.wait(GUARD_SECONDS) == 7
+    assert b"nobody read all" in job.stderr.read()
 
 
 @pytest.mark.parametrize(
@@ -114,3 +116,40 @@ def test_a_second_signal_kills_though_nobody_reads_and_the_log_has_what_the_scre
     logged = sum(len(LINE) + 1 for event in client.follow(run_id) if event.type == "stdout")
     assert ENOUGH <= shown <= logged
     assert job.stderr.read().count(b"nobody read all") == 1
+
+
+def by_shell(stack, line, run_id):
+    """What came of a line in which BATON stands for exec."""
+    ours = shlex.join([sys.executable, "-m", "baton_sdk.cli", "exec", "--run-id", run_id])
+    return subprocess.run(
+        ["sh", "-c", line.replace("BATON", ours)],
+        env=environment(stack.url),
+        capture_output=True,
+        timeout=GUARD_SECONDS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("closed", "out"), [(">&-", b""), ("2>&-", b"out\n"), (">&- 2>&-", b""), ("<&- >&- 2>&-", b"")]
+)
+def test_a_stream_that_is_closed_keeps_no_command_from_its_run(closed, out, stack, client, run_id):
+    done = by_shell(stack, f"BATON -- sh -c 'echo out; echo err >&2; exit 3' {closed}", run_id)
+    assert (done.returncode, done.stdout) == (3, out)
+    assert b"Traceback" not in done.stderr
+    lines = {
+        event.type: event.data["line"] for event in client.follow(run_id) if event.type.startswith("std")
+    }
+    assert lines == {"stdout": "out", "stderr": "err"}
+
+
+def test_output_that_can_not_be_written_is_said_and_stands_in_the_log(stack, client, run_id):
+    done = by_shell(stack, "BATON -- echo out >/dev/full", run_id)
+    assert b"No space left" in done.stderr
+    assert [event.data["line"] for event in client.follow(run_id) if event.type == "stdout"] == ["out"]
+
+
+def test_a_signal_that_is_ignored_stays_ignored(stack, client, run_id):
+    line = "trap '' HUP; BATON -- sh -c 'kill -HUP $PPID; kill -HUP $$; echo on'"
+    done = by_shell(stack, line, run_id)
+    assert (done.returncode, done.stdout) == (0, b"on\n")
+    assert client.get(run_id).run.state == "completed"

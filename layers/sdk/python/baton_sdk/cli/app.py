@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -86,6 +88,9 @@ app.command("doctor", short_help="Check the way to the service.")(command(doctor
 
 def main() -> None:
     """Run the command line. Exit 0 done, 1 refused or failed, 2 usage, 130 interrupted."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever called us: what is said there goes nowhere
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - to the end of the process
     try:
         app(prog_name="baton")
     except KeyboardInterrupt:

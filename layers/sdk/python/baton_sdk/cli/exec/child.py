@@ -89,7 +89,7 @@ class Stopper:
                 return False
             if not ended:
                 self.reason = reason
-                self._timer = threading.Timer(self._grace, self.kill)
+                self._timer = threading.Timer(min(self._grace, threading.TIMEOUT_MAX), self.kill)
                 self._timer.daemon = True
                 self._timer.start()
             return True

@@ -130,13 +130,18 @@ def _read_out(screen: Screen, signals: Signals, notices: Notices) -> Iterator[No
         raise typer.Exit(left.exit_code) from None
     finally:
         signals.nothing_left()
+        if screen.dropped:
+            notices.warn(UNREAD)
+        read = False
         with suppress(Leave):
-            if screen.dropped:
-                notices.warn(UNREAD)
             stopped_seconds = UNREAD_SECONDS if signals.stopping else None
-            if not screen.drain(LEAVING_SECONDS if signals.left else stopped_seconds) and not screen.dropped:
+            read = screen.drain(LEAVING_SECONDS if signals.left else stopped_seconds)
+        with suppress(Leave):
+            if screen.trouble is not None:
+                notices.warn(f"not all of the output could be written here: {screen.trouble}")
+            if not read and not screen.dropped:
                 notices.warn(UNREAD)
-                screen.drain(LEAVING_SECONDS)
+            screen.drain(LEAVING_SECONDS)
             screen.end()
 
 

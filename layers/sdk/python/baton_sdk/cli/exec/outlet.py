@@ -39,6 +39,8 @@ class Outlet:
         self._moved = threading.Event()
         self.dropped = False
         """Whether output was left out, because nobody read and nobody could wait."""
+        self.trouble: str | None = None
+        """Why nothing can be written any more, unless it is that whoever read us has left."""
         threading.Thread(target=self._write_all, name="baton-outlet", daemon=True).start()
 
     def say(self, text: bytes) -> None:
@@ -83,8 +85,10 @@ class Outlet:
             try:
                 if not gone:
                     self._write(data)
-            except (OSError, ValueError):
-                gone = True  # whoever read us has left, or closed it: the log goes on
+            except (OSError, ValueError) as exc:
+                gone = True  # the log goes on
+                if not isinstance(exc, BrokenPipeError):
+                    self.trouble = str(exc)
             self._written += counted
             self._moved.set()
 
@@ -111,6 +115,11 @@ class Screen:
     def dropped(self) -> bool:
         """Whether a reader has missed output."""
         return self.stdout.dropped or self.stderr.dropped
+
+    @property
+    def trouble(self) -> str | None:
+        """Why a reader has missed output without having left."""
+        return self.stdout.trouble or self.stderr.trouble
 
     def drain(self, seconds: float | None) -> bool:
         """Wait until both are read out, ``seconds`` at most; whether they are."""

@@ -11,7 +11,7 @@ from typing import Any, Self
 from baton_sdk.cli.exec.child import Stopper
 
 INTERRUPT = "interrupt"
-_TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Leave(KeyboardInterrupt):
@@ -39,7 +39,9 @@ class Signals:
         """Whether one has raised Leave."""
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._on_signal) for number in _TAKEN}
+        # What is ignored stays ignored, also by the command: whoever called us (nohup, a shell's &) wants it.
+        taken = [number for number in _TAKEN if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._on_signal) for number in taken}
         return self
 
     def __exit__(
