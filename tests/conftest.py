@@ -18,9 +18,14 @@ os.environ.update(
     AWS_EC2_METADATA_DISABLED="true",
 )
 
-# A gate started in the background is deaf to Ctrl-C, and so would be every program that a test interrupts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A gate started in the background, or by nohup, is deaf to some signals, and so would be every program that a
+# test sends one to.
+_HEARD = {signal.SIGINT: signal.default_int_handler} | dict.fromkeys(
+    (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT), signal.SIG_DFL
+)
+for number, handler in _HEARD.items():
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # A failure must come back when it is looked for, on two busy cores too.
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
